@@ -1,0 +1,1 @@
+"""Events: the row, folding, the SQLite table, the per-job stream."""

@@ -1,0 +1,131 @@
+"""One row that an extractor, a filter or the scheduler's facts produced, and the values it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Clock", "Event", "EventState", "EventType", "ExplainedBy", "Position", "Sample"]
+
+
+class EventType(StrEnum):
+    """The well-known event types that later phases branch on."""
+
+    BAD_NODE = "Attribution.node.bad"
+    INTERESTING_NODE = "Attribution.node.interesting"
+    BAD_PEERS = "Attribution.node.bad_peers"
+    JOB_INFO = "Attribution.job.info"
+    JOB_STOP = "Attribution.job.stop"
+    SCHEDULER_STATE = "Attribution.scheduler.state"
+    MAPPING = "Attribution.mapping"
+    BOOT = "Attribution.boot"
+    METRIC = "Attribution.metric"
+    """A mergeable summary of one metric series; becomes a node event at attribution."""
+
+
+class EventState(StrEnum):
+    """What the phases made of an event; no row is ever deleted."""
+
+    ACTIVE = "active"
+    DEMOTED = "demoted"
+    DISCARDED = "discarded"
+
+
+class Clock(StrEnum):
+    """How a line's stamp was written. Stamps are kept as read; the first EARLY step converts them to UTC."""
+
+    UTC = "utc"
+    LOCAL = "local"
+    """No zone: read in ``job.timezone``. Held as µs as if it were UTC."""
+    YEARLESS = "yearless"
+    """No year and no zone. Held as µs in the year 1972."""
+    UPTIME = "uptime"
+    """Seconds since the host booted. Held as µs since boot."""
+    NONE = "none"
+
+
+class Position(NamedTuple):
+    """Where and when something stands: the order of evidence. ``timestamp`` in µs on the event's clock or None."""
+
+    timestamp: int | None
+    stream: str
+    line_num: int | None
+
+    def order(self) -> tuple[float, str, int]:
+        """Sort key: null times last."""
+        return (float("inf") if self.timestamp is None else self.timestamp, self.stream, self.line_num or 0)
+
+
+class Sample(NamedTuple):
+    """One concrete occurrence kept as proof; ``digest`` breaks ties."""
+
+    timestamp: int | None
+    stream: str
+    line_num: int | None
+    digest: str
+    datum: str
+
+    def order(self) -> tuple[float, str, int, str]:
+        """Sort key: null times last."""
+        return (
+            float("inf") if self.timestamp is None else self.timestamp,
+            self.stream,
+            self.line_num or 0,
+            self.digest,
+        )
+
+
+class ExplainedBy(NamedTuple):
+    """Who explains a discarded event: a symptom of a source on a node; never a row id."""
+
+    symptom: str
+    source: str
+    node: str | None
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """One (folded) event. Only the event store and the event stream may write to it."""
+
+    event_type: str
+    rule: str
+    source: str
+    stream: str
+    line_num: int | None
+    timestamp: int | None
+    clock: Clock
+    node: str | None
+    rank: int | None
+    device: str | None
+    symptom: str | None
+    payload: Mapping[str, Any]
+    """Captures and emitted extras; ``node`` and ``symptom`` are added on output (S0)."""
+    datum: str
+    """≤ 4 KiB around the match, normalised."""
+    observation_id: str = ""
+    key_fields: tuple[str, ...] = ()
+    """Values of the fields that the rule lists in ``key``."""
+    fold: str = ""
+    """``last`` or ``max`` for progress and versions; empty otherwise."""
+    occurrences: int = 1
+    first: Position = Position(None, "", None)
+    last: Position = Position(None, "", None)
+    times: dict[int, int] = field(default_factory=dict)
+    """{bucket: occurrences}; a bucket is ``width`` minutes of the event's clock."""
+    width: int = 1
+    samples: tuple[Sample, ...] = ()
+    context_before: tuple[str, ...] = ()
+    context_after: tuple[str, ...] = ()
+    overflow: int = 0
+    state: EventState = EventState.ACTIVE
+    original_type: str | None = None
+    changed_by: str | None = None
+    explained_by: ExplainedBy | None = None
+    derived_from: str | None = None
+    """The rule whose event this one was derived from."""
+    node_declared: bool = False
+    """True when the producer (entry, stream or line prefix) named the node; False when a fallback placed it."""

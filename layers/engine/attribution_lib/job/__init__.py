@@ -1,0 +1,1 @@
+"""What the scheduler knew about a job: model, strict builder, state table."""

@@ -1,0 +1,1 @@
+"""Which rules hit which lines: accelerated scan, then per-line confirmation."""

@@ -1,0 +1,50 @@
+"""How node names compare: FQDN to short, an explicit mapping, ignored prefixes."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["NodeNames"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNames:
+    """Turns any spelling of a node's name into the canonical one.
+
+    ``mapping`` wins over everything; then ``domain_resolver`` (full name → name, None to decline); then ignored
+    prefixes are cut and a domain is dropped. IP addresses and names in ``kept`` stay whole.
+    """
+
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    ignored_prefixes: tuple[str, ...] = ()
+    domain_resolver: Callable[[str], str | None] | None = None
+
+    def canonical(self, name: str) -> str:
+        """The one spelling under which this node is known; an empty name stays empty."""
+        name = name.strip()
+        if not name or name in self.mapping:
+            return self.mapping.get(name, name)
+        if self.domain_resolver is not None:
+            resolved = self.domain_resolver(name)
+            if resolved:
+                return resolved
+        for prefix in self.ignored_prefixes:
+            if name.startswith(prefix) and len(name) > len(prefix):
+                name = name[len(prefix) :]
+                break
+        if "." in name and not _is_address(name):
+            name = name.split(".", 1)[0]
+        return self.mapping.get(name, name)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

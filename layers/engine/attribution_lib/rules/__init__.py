@@ -1,0 +1,1 @@
+"""Rules: model, loader, registry, cascades, the immutable engine, and the tests beside the rules."""

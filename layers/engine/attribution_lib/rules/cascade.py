@@ -1,0 +1,112 @@
+"""The mechanism behind cascade refiners: *A explains B*, with a direction, a scope and a time rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from attribution_lib.events.event import Event
+    from attribution_lib.rules.contexts import RefinerContext
+    from attribution_lib.rules.registry import SymptomMatcher
+
+__all__ = ["Cascade", "CascadeScope", "Order", "apply_cascade"]
+
+_MICROSECONDS = 1_000_000
+
+
+class CascadeScope(StrEnum):
+    """Where a cause reaches: the same device, the same rank, the same node, or anywhere in the job."""
+
+    DEVICE = "device"
+    RANK = "rank"
+    NODE = "node"
+    JOB = "job"
+
+
+class Order(StrEnum):
+    """Whether a cause must come first, or is a fact that counts whenever it is seen."""
+
+    BEFORE = "before"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Cascade:
+    """One documented relation. ``slack`` seconds allow for clocks that differ; ``within`` seconds bound the reach."""
+
+    name: str
+    causes: Sequence[SymptomMatcher]
+    consequences: Sequence[SymptomMatcher]
+    scope: CascadeScope
+    order: Order = Order.BEFORE
+    slack: int = 60
+    within: int | None = None
+
+
+def apply_cascade(cascade: Cascade, context: RefinerContext) -> None:
+    """Discard every bad event that a cause in scope explains, naming the cause.
+
+    A symptom never explains itself. Where times are missing, stream order decides within a stream; across streams only
+    an ``Order.ANY`` cascade applies, and the clearing counts as uncertain.
+    """
+    causes = context.registry.resolve(cascade.causes)
+    consequences = context.registry.resolve(cascade.consequences)
+    by_place: dict[Hashable, list[Event]] = {}
+    for event in context.my_bad_nodes:
+        if event.symptom in causes and event.state == "active":
+            place = _place(event, cascade.scope)
+            if place is not None:
+                by_place.setdefault(place, []).append(event)
+    if not by_place:
+        return
+    for event in context.my_bad_nodes:
+        if event.symptom not in consequences or event.state != "active":
+            continue
+        place = _place(event, cascade.scope)
+        if place is None:
+            continue
+        found = _first_cause(by_place.get(place, ()), event, cascade)
+        if found is not None:
+            cause, certain = found
+            context.event_stream.discard(event, by=cascade.name, explained_by=cause, uncertain=not certain)
+
+
+def _place(event: Event, scope: CascadeScope) -> Hashable | None:
+    match scope:
+        case CascadeScope.JOB:
+            return "job"
+        case CascadeScope.NODE:
+            return event.node
+        case CascadeScope.RANK:
+            return None if event.rank is None else ("rank", event.rank)
+        case CascadeScope.DEVICE:
+            return None if event.node is None or event.device is None else (event.node, event.device)
+
+
+def _first_cause(causes: Iterable[Event], event: Event, cascade: Cascade) -> tuple[Event, bool] | None:
+    for cause in causes:
+        if cause.symptom == event.symptom or cause.state != "active":
+            continue
+        certain = _explains_in_time(cause, event, cascade)
+        if certain is not None:
+            return cause, certain
+    return None
+
+
+def _explains_in_time(cause: Event, event: Event, cascade: Cascade) -> bool | None:
+    """True: in time. False: applies, but time was missing. None: does not apply."""
+    if cause.first.timestamp is not None and event.first.timestamp is not None:
+        delay = event.first.timestamp - cause.first.timestamp
+        if cascade.order is Order.BEFORE and delay < -cascade.slack * _MICROSECONDS:
+            return None
+        if cascade.within is not None and abs(delay) > cascade.within * _MICROSECONDS:
+            return None
+        return True
+    if cause.source == event.source and cause.stream == event.stream:
+        in_order = (cause.first.line_num or 0) <= (event.first.line_num or 0)
+        return True if in_order or cascade.order is Order.ANY else None
+    return False if cascade.order is Order.ANY else None

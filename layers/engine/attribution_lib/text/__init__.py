@@ -1,0 +1,1 @@
+"""From raw bytes to addressable lines: normalisation, line prefixes, time stamps."""

@@ -59,7 +59,7 @@ class RankPlacement:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerFailure:
-    """The failure of the allocation a record belongs to; ``time`` (µs UTC) is when it was reported, never used for order."""
+    """The failure of the allocation a record belongs to; ``time`` (µs UTC) is when it was reported, never an order."""
 
     allocation_id: str
     state: str

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attribution_lib.events.event import EventType
 from attribution_lib.observation import TEXT_SOURCES, Source
-from attribution_lib.taxonomy import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from attribution_lib.job.model import JobIdentity
     from attribution_lib.rules.cascade import Cascade
     from attribution_lib.rules.contexts import CollectorContext, FilterContext, RefinerContext
+    from attribution_lib.rules.emission import Emitter
+    from attribution_lib.taxonomy import Outcome
 
 __all__ = [
     "EMIT_TYPES",
@@ -141,7 +142,7 @@ class SymptomDef:
 
 @dataclass(frozen=True, slots=True)
 class Emit:
-    """The shape of the events a rule produces. Strings are templates: ``{capture}`` and ``{member key}`` are replaced."""
+    """The shape of the events a rule produces; in its strings ``{capture}`` and ``{member key}`` are replaced."""
 
     type: str
     symptom: str = ""
@@ -176,6 +177,8 @@ class TextRule:
     demotable_by: tuple[str, ...] = ()
     catalog: CatalogTable | None = None
     decode: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
+    emitter: Emitter | None = field(default=None, compare=False, repr=False)
+    """The compiled form of ``emit`` and ``catalog``, put in by the loader (see ``emission``)."""
 
     @property
     def name(self) -> str:
@@ -199,6 +202,8 @@ class MetricRule:
     """With a catalogue the reduced value (or the label ``code_label``) is the code to look up."""
     code_label: str = ""
     demotable_by: tuple[str, ...] = ()
+    emitter: Emitter | None = field(default=None, compare=False, repr=False)
+    """The compiled form of ``emit`` and ``catalog``, put in by the loader (see ``emission``)."""
 
     @property
     def name(self) -> str:
@@ -278,3 +283,4 @@ class CollectorRule:
 
     provenance: Provenance
     apply: Callable[[CollectorContext], Mapping[str, Any]]
+    docs: str = ""

@@ -1,0 +1,137 @@
+"""From the captures of a confirmed line to the event it stands for: the hot end of extraction, pure and precompiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from attribution_lib.rules.catalogs import catalog_key
+from attribution_lib.rules.model import EMIT_TYPES
+from attribution_lib.rules.templates import Template, compile_template, fill, render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from attribution_lib.events.event import EventType
+    from attribution_lib.rules.model import CatalogTable, Emit, MetricRule, TextRule
+    from attribution_lib.rules.registry import GeneratedSymptomRegistry
+
+__all__ = ["Emitter", "TextEmission", "compile_emitter", "emit_code", "emit_text"]
+
+_PLACES = ("node", "rank", "peer", "device")
+
+
+class TextEmission(NamedTuple):
+    """What one confirmed line says. None means "from the line's prefix, the mappings or the job"."""
+
+    event_type: EventType
+    symptom: str | None
+    node: str | None
+    rank: int | None
+    peer: str | None
+    device: str | None
+    payload: dict[str, str]
+
+
+class _Row(NamedTuple):
+    """What the emission takes from a catalogue row, or from the rule itself when there is no catalogue."""
+
+    event_type: EventType
+    symptom: str | None
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Emitter:
+    """An ``Emit`` with its templates compiled and its catalogue resolved to symptoms."""
+
+    fixed: _Row | None
+    rows: Mapping[tuple[str, ...], _Row]
+    default: _Row | None
+    keys: tuple[str, ...]
+    decode: Callable[[Mapping[str, str]], Mapping[str, str]] | None
+    places: tuple[Template, Template, Template, Template]
+    payload: tuple[tuple[str, Template], ...]
+    consumed: frozenset[str]
+    """Captures that name the place and nothing else: they are not repeated in the payload."""
+
+    def __call__(self, captures: Mapping[str, str]) -> TextEmission | None:
+        """The emission for these captures; None when a code is in no catalogue row and the rule has no default."""
+        if self.decode is not None:
+            captures = self.decode(captures)
+        row = self.fixed
+        if row is None:
+            key = tuple([catalog_key(captures.get(name) or "") for name in self.keys])
+            row = self.rows.get(key, self.default)
+            if row is None:
+                return None
+        # The place comes from the line alone: a catalogue's column "rank" is the symptom's, not the process's.
+        node, rank_text, peer, device = [render(place, captures) or None for place in self.places]
+        rank = _rank(rank_text)
+        payload = {key: value for key, value in captures.items() if value and key not in self.consumed}
+        if rank is None and rank_text:
+            payload["rank"] = rank_text
+        if self.payload:
+            values = {**row.columns, **captures}
+            payload.update((key, render(template, values)) for key, template in self.payload)
+        return TextEmission(row.event_type, row.symptom, node, rank, peer, device, payload)
+
+
+def emit_text(rule: TextRule, captures: Mapping[str, str]) -> TextEmission | None:
+    """What a confirmed line of this rule says; None when the rule has nothing to say about it.
+
+    ``captures`` are the named groups that took part. Those that name the place go into it, the others and the
+    declared payload into ``payload``.
+    """
+    if rule.emitter is None:
+        msg = f"{rule.name} has no emitter: only rules of a loaded engine can emit"
+        raise ValueError(msg)
+    return rule.emitter(captures)
+
+
+def emit_code(rule: MetricRule, code: str) -> tuple[EventType, str | None] | None:
+    """Event type and symptom of a metric rule, for a rule with a catalogue those of the row of ``code``."""
+    if rule.emitter is None:
+        msg = f"{rule.name} has no emitter: only rules of a loaded engine can emit"
+        raise ValueError(msg)
+    row = rule.emitter.fixed or rule.emitter.rows.get((catalog_key(code),), rule.emitter.default)
+    return None if row is None else (row.event_type, row.symptom)
+
+
+def compile_emitter(
+    emit: Emit,
+    registry: GeneratedSymptomRegistry,
+    catalog: CatalogTable | None = None,
+    decode: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None,
+) -> Emitter:
+    """Compile an emission whose symptoms are all known; aliases become the declared names."""
+    places = tuple(compile_template(getattr(emit, place) or f"{{{place}}}") for place in _PLACES)
+    node, rank, peer, device = places
+    return Emitter(
+        fixed=_row(emit.type, emit.symptom, {}, registry) if catalog is None else None,
+        rows={} if catalog is None else {key: _catalog_row(emit, row, registry) for key, row in catalog.rows.items()},
+        default=_default_row(catalog, registry),
+        keys=() if catalog is None else catalog.keys,
+        decode=decode,
+        places=(node, rank, peer, device),
+        payload=tuple((key, compile_template(value)) for key, value in emit.payload.items()),
+        consumed=frozenset(name for place in places if len(place) == 1 for literal, name in place if not literal),
+    )
+
+
+def _row(event: str, symptom: str, columns: Mapping[str, str], registry: GeneratedSymptomRegistry) -> _Row:
+    return _Row(EMIT_TYPES[event], registry.get(symptom).name if symptom else None, columns)
+
+
+def _catalog_row(emit: Emit, row: Mapping[str, str], registry: GeneratedSymptomRegistry) -> _Row:
+    return _row(fill(emit.type, row), fill(emit.symptom, row), row, registry)
+
+
+def _default_row(catalog: CatalogTable | None, registry: GeneratedSymptomRegistry) -> _Row | None:
+    if catalog is None or not catalog.default.get("event"):
+        return None
+    return _row(catalog.default["event"], catalog.default.get("symptom", ""), catalog.default, registry)
+
+
+def _rank(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() else None

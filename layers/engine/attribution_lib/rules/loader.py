@@ -1,0 +1,143 @@
+"""Loading rules: files → declarations → checks → one immutable ``RuleEngine``, or one error that lists every fault."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from attribution_lib.rules.builtin_types import builtin_rule_types
+from attribution_lib.rules.declared import Declared
+from attribution_lib.rules.emission import compile_emitter
+from attribution_lib.rules.engine import RuleEngine
+from attribution_lib.rules.faults import FaultLog
+from attribution_lib.rules.folders import digest_of, resolve_folders, rule_files
+from attribution_lib.rules.model import RuleStatus
+from attribution_lib.rules.python_rules import PythonFiles
+from attribution_lib.rules.rule_types import RuleTypes
+from attribution_lib.rules.signatures import check_arguments
+from attribution_lib.rules.symptoms import read_symptom
+from attribution_lib.rules.toml_rules import read_toml
+from attribution_lib.rules.validate import validate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from attribution_lib.rules.declared import RawRule, RuleFolder
+    from attribution_lib.rules.model import (
+        AccumulatorRule,
+        CollectorRule,
+        FilterRule,
+        MetricRule,
+        Provenance,
+        RefinerRule,
+        TextRule,
+    )
+    from attribution_lib.rules.registry import GeneratedSymptomRegistry
+
+__all__ = ["RuleLoader"]
+
+_SYMPTOM, _DECODER = "symptom", "decoder"
+_R = TypeVar("_R", "TextRule", "MetricRule", "AccumulatorRule", "FilterRule", "RefinerRule", "CollectorRule")
+
+
+class RuleLoader:
+    """Loads the rules of some folders (the bundled ones when ``paths`` is None).
+
+    ``load_all`` reads and checks, ``build`` freezes; either raises ``RuleLoadError`` with every fault of every file,
+    and then nothing of the load can be used.
+    """
+
+    def __init__(self, paths: Sequence[Path | str] | None = None, *, include_staged: bool = True) -> None:
+        self._folders = resolve_folders(paths)
+        self._include_staged = include_staged
+        self._types = RuleTypes()
+        self._declared: Declared | None = None
+        self._registry: GeneratedSymptomRegistry | None = None
+
+    def load_all(self) -> None:
+        """Read every top-level file in order and check all of them together."""
+        self._types = RuleTypes()
+        self._types.register(builtin_rule_types())
+        faults = FaultLog()
+        declared = Declared(faults)
+        raws = [raw for folder in self._folders for raw in self._read_folder(folder, faults)]
+        for raw in raws:
+            if raw.reader.kind == _SYMPTOM:
+                declared.symptoms.append(read_symptom(raw.reader))
+            elif raw.reader.kind == _DECODER:
+                _add_decoder(raw, declared)
+        for raw in raws:
+            rule_type = self._types.get(raw.reader.kind)
+            if rule_type is not None:
+                rule_type.build(raw, declared)
+        registry = validate(declared)
+        faults.raise_if_any()
+        self._declared, self._registry = declared, registry
+
+    def build(self) -> RuleEngine:
+        """The engine of what was loaded (loading first if that has not happened)."""
+        if self._declared is None or self._registry is None:
+            self.load_all()
+        if self._declared is None or self._registry is None:  # pragma: no cover -- load_all sets both or raises
+            msg = "load_all() left nothing to build"
+            raise RuntimeError(msg)
+        return _freeze(self._declared, self._registry, self._digest(), include_staged=self._include_staged)
+
+    def _digest(self) -> str:
+        return digest_of(self._folders, include_staged=self._include_staged)
+
+    def _read_folder(self, folder: RuleFolder, faults: FaultLog) -> list[RawRule]:
+        if not folder.path.is_dir():
+            faults.add(folder.label, "", f"{folder.path} is no folder", "a folder of rule files")
+            return []
+        python = PythonFiles(folder, faults)
+        kinds = (_SYMPTOM, *self._types.kinds)
+        raws: list[RawRule] = []
+        for path in rule_files(folder):
+            raws += python.read(path) if path.suffix == ".py" else read_toml(path, folder, kinds, faults)
+        return raws
+
+
+def _add_decoder(raw: RawRule, declared: Declared) -> None:
+    name = raw.reader.text("name")
+    if name in declared.decoders:
+        raw.reader.fault("", "a decoder of this name is already declared", "a name of its own")
+    if raw.target is not None:
+        check_arguments(raw.reader, raw.target, "captures")
+        declared.decoders[name] = raw.target  # type: ignore[assignment] # the check above is all that can be known
+    raw.reader.finish()
+
+
+def _freeze(declared: Declared, registry: GeneratedSymptomRegistry, digest: str, *, include_staged: bool) -> RuleEngine:
+    def runs(provenance: Provenance) -> bool:
+        staged = provenance.status is RuleStatus.STAGED
+        return provenance.status is not RuleStatus.DEPRECATED and (include_staged or not staged)
+
+    return RuleEngine(
+        text_rules=_sorted([_text_rule(rule, registry) for rule in declared.text_rules if runs(rule.provenance)]),
+        metric_rules=_sorted([_metric_rule(rule, registry) for rule in declared.metric_rules if runs(rule.provenance)]),
+        accumulators=_sorted([rule for rule in declared.accumulators if runs(rule.provenance)]),
+        filters=_sorted([rule for rule in declared.filters if runs(rule.provenance)]),
+        refiners=_sorted([_refiner(rule, declared, registry) for rule in declared.refiners if runs(rule.provenance)]),
+        collectors=_sorted([rule for rule in declared.collectors if runs(rule.provenance)]),
+        registry=registry,
+        digest=digest,
+        deprecated=tuple(found for found in declared.provenances() if found.status is RuleStatus.DEPRECATED),
+    )
+
+
+def _sorted(rules: list[_R]) -> tuple[_R, ...]:
+    return tuple(sorted(rules, key=lambda rule: (getattr(rule, "priority", 0), rule.provenance.name)))
+
+
+def _text_rule(rule: TextRule, registry: GeneratedSymptomRegistry) -> TextRule:
+    return replace(rule, emitter=compile_emitter(rule.emit, registry, rule.catalog, rule.decode))
+
+
+def _metric_rule(rule: MetricRule, registry: GeneratedSymptomRegistry) -> MetricRule:
+    return replace(rule, emitter=compile_emitter(rule.emit, registry, rule.catalog))
+
+
+def _refiner(rule: RefinerRule, declared: Declared, registry: GeneratedSymptomRegistry) -> RefinerRule:
+    return replace(rule, symptoms=registry.resolve(declared.refiner_symptoms.get(rule.provenance.name, ())))

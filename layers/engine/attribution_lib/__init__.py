@@ -32,7 +32,6 @@ initialized: bool = False
 _rules_engine: RuleEngine | None = None
 _symptom_registry: GeneratedSymptomRegistry | None = None
 _node_names: NodeNames = NodeNames()
-_cache_dir: Path | None = None
 
 
 def setup_rules(  # noqa: PLR0913 -- the public contract's arguments, all but the first keyword-only
@@ -50,17 +49,16 @@ def setup_rules(  # noqa: PLR0913 -- the public contract's arguments, all but th
     Returns at once when that has happened before, unless ``force``. Raises ``RuleLoadError`` with every fault; what
     was set up before then stays as it was. ``cache_dir`` is where compiled matchers may be kept.
     """
-    global initialized, _rules_engine, _symptom_registry, _node_names, _cache_dir  # noqa: PLW0603 -- the one place where this state is set
+    global initialized, _rules_engine, _symptom_registry, _node_names  # noqa: PLW0603 -- the one place where this state is set
     if initialized and not force and _rules_engine is not None:
         return _rules_engine
     from attribution_lib.rules.loader import RuleLoader  # noqa: PLC0415 -- keeps importing the package cheap
 
     loader = RuleLoader(paths, include_staged=include_staged)
     loader.load_all()
-    engine = loader.build()
+    engine = loader.build(cache_dir)
     initialized = True
     _node_names = NodeNames(dict(node_name_mapping or {}), tuple(ignored_hostname_prefixes), node_domain_resolver)
-    _cache_dir = cache_dir
     _rules_engine = engine
     _symptom_registry = engine.registry
     return engine

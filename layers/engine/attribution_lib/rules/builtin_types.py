@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from attribution_lib.rules.accumulators import read_accumulator
 from attribution_lib.rules.metric_rules import read_metric_rule
-from attribution_lib.rules.model import AccumulatorRule, CollectorRule, FilterRule, RefinerRule
-from attribution_lib.rules.patterns import PatternError, read_pattern
+from attribution_lib.rules.model import CollectorRule, FilterRule, RefinerRule
 from attribution_lib.rules.provenance import read_provenance
 from attribution_lib.rules.rule_types import RuleType, rule_type
-from attribution_lib.rules.signatures import check_accumulator, check_arguments
-from attribution_lib.rules.text_rules import read_catalog_rule, read_extractor, read_family, read_sources
+from attribution_lib.rules.signatures import check_arguments
+from attribution_lib.rules.text_rules import read_catalog_rule, read_extractor, read_family
 
 if TYPE_CHECKING:
     from attribution_lib.rules.declared import Declared, RawRule
@@ -39,7 +39,7 @@ class ExtractorType:
             case "metric_extractor":
                 read_metric_rule(raw, declared)
             case "accumulator":
-                _read_accumulator(raw, declared)
+                read_accumulator(raw, _target(raw), declared)
             case _:
                 read_extractor(raw, declared)
 
@@ -90,26 +90,6 @@ class CollectorType:
         docs = raw.reader.text("docs", default=_docs(target))
         raw.reader.finish()
         declared.collectors.append(CollectorRule(provenance, target, docs))
-
-
-def _read_accumulator(raw: RawRule, declared: Declared) -> None:
-    reader = raw.reader
-    factory = _target(raw)
-    trigger = reader.text("trigger_re")
-    rule = AccumulatorRule(
-        provenance=read_provenance(reader),
-        trigger_re=trigger,
-        factory=factory,
-        sources=read_sources(reader),
-        key=reader.texts("key"),
-    )
-    try:
-        read_pattern(trigger)
-    except PatternError as error:
-        reader.fault("trigger_re", f"pattern does not compile: {error}", "a pattern that RE2 accepts")
-    check_accumulator(reader, factory)
-    reader.finish()
-    declared.accumulators.append(rule)
 
 
 def _target(raw: RawRule) -> Any:

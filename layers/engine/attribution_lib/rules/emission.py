@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attribution_lib.rules.catalogs import catalog_key
 from attribution_lib.rules.model import EMIT_TYPES
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from attribution_lib.events.event import EventType
-    from attribution_lib.rules.model import CatalogTable, Emit, MetricRule, TextRule
+    from attribution_lib.rules.model import CatalogTable, Emission, Emit, MetricRule, TextRule
     from attribution_lib.rules.registry import GeneratedSymptomRegistry
 
-__all__ = ["Emitter", "TextEmission", "compile_emitter", "emit_code", "emit_text"]
+__all__ = ["Emitted", "Emitter", "compile_emitter", "emit_accumulated", "emit_code", "emit_text"]
 
 _PLACES = ("node", "rank", "peer", "device")
 
 
-class TextEmission(NamedTuple):
-    """What one confirmed line says. None means "from the line's prefix, the mappings or the job"."""
+class Emitted(NamedTuple):
+    """What one confirmed line, or one emission of an accumulator, says. None means "from the line's prefix, the mappings or the job"."""
 
     event_type: EventType
     symptom: str | None
@@ -30,7 +30,7 @@ class TextEmission(NamedTuple):
     rank: int | None
     peer: str | None
     device: str | None
-    payload: dict[str, str]
+    payload: dict[str, Any]
 
 
 class _Row(NamedTuple):
@@ -55,7 +55,7 @@ class Emitter:
     consumed: frozenset[str]
     """Captures that name the place and nothing else: they are not repeated in the payload."""
 
-    def __call__(self, captures: Mapping[str, str]) -> TextEmission | None:
+    def __call__(self, captures: Mapping[str, str]) -> Emitted | None:
         """The emission for these captures; None when a code is in no catalogue row and the rule has no default."""
         if self.decode is not None:
             captures = self.decode(captures)
@@ -74,10 +74,10 @@ class Emitter:
         if self.payload:
             values = {**row.columns, **captures}
             payload.update((key, render(template, values)) for key, template in self.payload)
-        return TextEmission(row.event_type, row.symptom, node, rank, peer, device, payload)
+        return Emitted(row.event_type, row.symptom, node, rank, peer, device, payload)
 
 
-def emit_text(rule: TextRule, captures: Mapping[str, str]) -> TextEmission | None:
+def emit_text(rule: TextRule, captures: Mapping[str, str]) -> Emitted | None:
     """What a confirmed line of this rule says; None when the rule has nothing to say about it.
 
     ``captures`` are the named groups that took part. Those that name the place go into it, the others and the
@@ -87,6 +87,19 @@ def emit_text(rule: TextRule, captures: Mapping[str, str]) -> TextEmission | Non
         msg = f"{rule.name} has no emitter: only rules of a loaded engine can emit"
         raise ValueError(msg)
     return rule.emitter(captures)
+
+
+def emit_accumulated(emission: Emission) -> Emitted:
+    """An accumulator's emission in the shape of a line's."""
+    return Emitted(
+        event_type=EMIT_TYPES[emission.type],
+        symptom=emission.symptom or None,
+        node=emission.node or None,
+        rank=emission.rank,
+        peer=emission.peer or None,
+        device=emission.device or None,
+        payload=dict(emission.payload),
+    )
 
 
 def emit_code(rule: MetricRule, code: str) -> tuple[EventType, str | None] | None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from attribution_lib.rules.model import RuleStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
+    from attribution_lib.observation import Source
+    from attribution_lib.phases.plan import ExtractionPlan
     from attribution_lib.rules.model import (
         AccumulatorRule,
         CollectorRule,
@@ -19,6 +25,8 @@ if TYPE_CHECKING:
         TextRule,
     )
     from attribution_lib.rules.registry import GeneratedSymptomRegistry
+
+    AnyRule = TextRule | MetricRule | AccumulatorRule | FilterRule | RefinerRule | CollectorRule
 
 __all__ = ["RuleEngine"]
 
@@ -40,8 +48,17 @@ class RuleEngine:
     digest: str
     deprecated: tuple[Provenance, ...] = ()
     """Rules that are kept for their names and do not run."""
+    cache_dir: Path | None = None
+    """Where compiled matchers may be kept."""
+    _by_name: dict[str, AnyRule] = field(default_factory=dict, repr=False)
+    _plans: dict[Source, ExtractionPlan] = field(default_factory=dict, repr=False)
+    """Compiled on first use: a process that only attributes needs none of them."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def rules(self) -> Iterator[TextRule | MetricRule | AccumulatorRule | FilterRule | RefinerRule | CollectorRule]:
+    def __post_init__(self) -> None:
+        self._by_name.update((rule.provenance.name, rule) for rule in self.rules())
+
+    def rules(self) -> Iterator[AnyRule]:
         """Every rule that runs, phase by phase."""
         yield from self.text_rules
         yield from self.metric_rules
@@ -50,14 +67,41 @@ class RuleEngine:
         yield from self.refiners
         yield from self.collectors
 
-    def rule(self, name: str) -> TextRule | MetricRule | AccumulatorRule | FilterRule | RefinerRule | CollectorRule:
+    def rule(self, name: str) -> AnyRule:
         """The running rule of this name; ``KeyError`` when there is none."""
-        for rule in self.rules():
-            if rule.provenance.name == name:
-                return rule
-        raise KeyError(name)
+        return self._by_name[name]
+
+    def location(self, name: str) -> str:
+        """Where a rule stands, like ``rules/xid.toml:41``; empty for what is no rule (scheduler facts)."""
+        rule = self._by_name.get(name)
+        return "" if rule is None else str(rule.provenance.location)
 
     @property
     def locations(self) -> Mapping[str, Location]:
         """Where each running rule stands, by name."""
-        return {rule.provenance.name: rule.provenance.location for rule in self.rules()}
+        return {name: rule.provenance.location for name, rule in self._by_name.items()}
+
+    @property
+    def rule_count(self) -> int:
+        """How many rules run, staged ones included."""
+        return len(self._by_name)
+
+    @property
+    def staged_names(self) -> frozenset[str]:
+        """The rules that run and are counted but decide nothing."""
+        return frozenset(name for name, rule in self._by_name.items() if rule.provenance.status is RuleStatus.STAGED)
+
+    def plan(self, source: Source) -> ExtractionPlan:
+        """What lines of this source are scanned with; compiled once, safe to share between threads."""
+        from attribution_lib.phases.plan import plan_source  # noqa: PLC0415 -- a matcher is loaded only where lines are
+
+        with self._lock:
+            if source not in self._plans:
+                self._plans[source] = plan_source(self, source, self.cache_dir)
+            return self._plans[source]
+
+    def plan_diagnostics(self) -> tuple[tuple[str, str], ...]:
+        """(source, text) for every matcher in use that had to fall back."""
+        return tuple(
+            (source.value, text) for source, plan in sorted(self._plans.items()) for text in plan.matcher.diagnostics
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from attribution_lib.rules.accumulators import bind_accumulator
 from attribution_lib.rules.builtin_types import builtin_rule_types
 from attribution_lib.rules.declared import Declared
 from attribution_lib.rules.emission import compile_emitter
@@ -75,14 +76,18 @@ class RuleLoader:
         faults.raise_if_any()
         self._declared, self._registry = declared, registry
 
-    def build(self) -> RuleEngine:
-        """The engine of what was loaded (loading first if that has not happened)."""
+    def build(self, cache_dir: Path | None = None) -> RuleEngine:
+        """The engine of what was loaded (loading first if that has not happened).
+
+        ``cache_dir`` is where its compiled matchers may be kept.
+        """
         if self._declared is None or self._registry is None:
             self.load_all()
         if self._declared is None or self._registry is None:  # pragma: no cover -- load_all sets both or raises
             msg = "load_all() left nothing to build"
             raise RuntimeError(msg)
-        return _freeze(self._declared, self._registry, self._digest(), include_staged=self._include_staged)
+        engine = _freeze(self._declared, self._registry, include_staged=self._include_staged)
+        return replace(engine, digest=self._digest(), cache_dir=cache_dir)
 
     def _digest(self) -> str:
         return digest_of(self._folders, include_staged=self._include_staged)
@@ -109,7 +114,7 @@ def _add_decoder(raw: RawRule, declared: Declared) -> None:
     raw.reader.finish()
 
 
-def _freeze(declared: Declared, registry: GeneratedSymptomRegistry, digest: str, *, include_staged: bool) -> RuleEngine:
+def _freeze(declared: Declared, registry: GeneratedSymptomRegistry, *, include_staged: bool) -> RuleEngine:
     def runs(provenance: Provenance) -> bool:
         staged = provenance.status is RuleStatus.STAGED
         return provenance.status is not RuleStatus.DEPRECATED and (include_staged or not staged)
@@ -117,12 +122,14 @@ def _freeze(declared: Declared, registry: GeneratedSymptomRegistry, digest: str,
     return RuleEngine(
         text_rules=_sorted([_text_rule(rule, registry) for rule in declared.text_rules if runs(rule.provenance)]),
         metric_rules=_sorted([_metric_rule(rule, registry) for rule in declared.metric_rules if runs(rule.provenance)]),
-        accumulators=_sorted([rule for rule in declared.accumulators if runs(rule.provenance)]),
+        accumulators=_sorted(
+            [bind_accumulator(rule, registry) for rule in declared.accumulators if runs(rule.provenance)]
+        ),
         filters=_sorted([rule for rule in declared.filters if runs(rule.provenance)]),
         refiners=_sorted([_refiner(rule, declared, registry) for rule in declared.refiners if runs(rule.provenance)]),
         collectors=_sorted([rule for rule in declared.collectors if runs(rule.provenance)]),
         registry=registry,
-        digest=digest,
+        digest="",
         deprecated=tuple(found for found in declared.provenances() if found.status is RuleStatus.DEPRECATED),
     )
 

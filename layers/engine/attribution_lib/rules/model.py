@@ -247,6 +247,9 @@ class AccumulatorRule:
     factory: Callable[[JobIdentity, Mapping[str, str], str], Accumulator]
     sources: tuple[Source, ...] = TEXT_SOURCES
     key: tuple[str, ...] = ()
+    symptoms: tuple[str, ...] = ()
+    """What it may emit, as far as the author says."""
+    docs: str = ""
 
     @property
     def name(self) -> str:

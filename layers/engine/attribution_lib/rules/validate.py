@@ -67,6 +67,9 @@ class _Emitted:
 def _emitted(declared: Declared) -> Iterator[_Emitted]:
     for text in declared.text_rules:
         yield from _emitted_by(text.provenance, text.emit, text.catalog)
+    for accumulator in declared.accumulators:
+        for symptom in accumulator.symptoms:
+            yield _Emitted(accumulator.provenance.location, accumulator.name, "", symptom)
     for metric in declared.metric_rules:
         yield from _emitted_by(metric.provenance, metric.emit, metric.catalog)
 

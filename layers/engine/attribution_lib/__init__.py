@@ -54,7 +54,7 @@ def setup_rules(  # noqa: PLR0913 -- the public contract's arguments, all but th
         return _rules_engine
     from attribution_lib.rules.loader import RuleLoader  # noqa: PLC0415 -- keeps importing the package cheap
 
-    loader = RuleLoader(paths, include_staged=include_staged)
+    loader = RuleLoader(paths, include_staged=include_staged, cache_dir=cache_dir)
     loader.load_all()
     engine = loader.build(cache_dir)
     initialized = True

@@ -75,5 +75,7 @@ class Observation:
     text: bytes = b""
     entries: LogEntries = LogEntries()
     series: Sequence[MetricSeries] = ()
+    redacted: int = 0
+    """How many secrets were masked in the body before it came here."""
     digest: str = field(default="", compare=False)
     """SHA-256 of the canonical body, filled in by the parser; identifies a redelivery."""

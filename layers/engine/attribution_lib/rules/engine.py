@@ -46,6 +46,10 @@ class RuleEngine:
     collectors: tuple[CollectorRule, ...]
     registry: GeneratedSymptomRegistry
     digest: str
+    plans: SourcePlans
+    """What each text source is scanned for, compiled when first needed."""
+    staged_names: frozenset[str] = frozenset()
+    """Rules that run and are counted but decide nothing."""
     deprecated: tuple[Provenance, ...] = ()
     """Rules that are kept for their names and do not run."""
     cache_dir: Path | None = None
@@ -75,6 +79,15 @@ class RuleEngine:
         """Where a rule stands, like ``rules/xid.toml:41``; empty for what is no rule (scheduler facts)."""
         rule = self._by_name.get(name)
         return "" if rule is None else str(rule.provenance.location)
+
+    @property
+    def rule_count(self) -> int:
+        """How many rules run."""
+        return sum(1 for _ in self.rules())
+
+    def location(self, name: str) -> str:
+        """Where a rule stands (``rules/xid.toml:41``); empty for the engine's own steps."""
+        return str(self.locations.get(name, ""))
 
     @property
     def locations(self) -> Mapping[str, Location]:

@@ -13,6 +13,7 @@ from attribution_lib.rules.engine import RuleEngine
 from attribution_lib.rules.faults import FaultLog
 from attribution_lib.rules.folders import digest_of, resolve_folders, rule_files
 from attribution_lib.rules.model import RuleStatus
+from attribution_lib.rules.plan import SourcePlans
 from attribution_lib.rules.python_rules import PythonFiles
 from attribution_lib.rules.rule_types import RuleTypes
 from attribution_lib.rules.signatures import check_arguments
@@ -49,8 +50,15 @@ class RuleLoader:
     and then nothing of the load can be used.
     """
 
-    def __init__(self, paths: Sequence[Path | str] | None = None, *, include_staged: bool = True) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path | str] | None = None,
+        *,
+        include_staged: bool = True,
+        cache_dir: Path | None = None,
+    ) -> None:
         self._folders = resolve_folders(paths)
+        self._cache_dir = cache_dir
         self._include_staged = include_staged
         self._types = RuleTypes()
         self._declared: Declared | None = None
@@ -119,8 +127,10 @@ def _freeze(declared: Declared, registry: GeneratedSymptomRegistry, *, include_s
         staged = provenance.status is RuleStatus.STAGED
         return provenance.status is not RuleStatus.DEPRECATED and (include_staged or not staged)
 
+    text_rules = _sorted([_text_rule(rule, registry) for rule in declared.text_rules if runs(rule.provenance)])
+    accumulators = _sorted([rule for rule in declared.accumulators if runs(rule.provenance)])
     return RuleEngine(
-        text_rules=_sorted([_text_rule(rule, registry) for rule in declared.text_rules if runs(rule.provenance)]),
+        text_rules=text_rules,
         metric_rules=_sorted([_metric_rule(rule, registry) for rule in declared.metric_rules if runs(rule.provenance)]),
         accumulators=_sorted(
             [bind_accumulator(rule, registry) for rule in declared.accumulators if runs(rule.provenance)]

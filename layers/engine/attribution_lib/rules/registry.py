@@ -58,6 +58,8 @@ class GeneratedSymptomRegistry:
     def __init__(self, symptoms: Iterable[SymptomDef]) -> None:
         self._by_name: dict[str, SymptomDef] = {symptom.name: symptom for symptom in symptoms}
         self._aliases = {alias: symptom.name for symptom in self._by_name.values() for alias in symptom.aliases}
+        # Cascades ask for the same matchers once per node; the answer depends on nothing that can change.
+        self._resolved: dict[tuple[SymptomMatcher, ...], frozenset[str]] = {}
 
     def __contains__(self, name: object) -> bool:
         return name in self._by_name or name in self._aliases
@@ -77,10 +79,12 @@ class GeneratedSymptomRegistry:
 
     def resolve(self, matchers: Iterable[SymptomMatcher]) -> frozenset[str]:
         """The names that the matchers stand for; a plain name that is unknown raises ``UnknownSymptomError``."""
-        names: set[str] = set()
-        for matcher in matchers:
-            names.update(self._resolve_one(matcher))
-        return frozenset(names)
+        key = tuple(matchers)
+        names = self._resolved.get(key)
+        if names is None:
+            names = frozenset(name for matcher in key for name in self._resolve_one(matcher))
+            self._resolved[key] = names
+        return names
 
     def _resolve_one(self, matcher: SymptomMatcher) -> Iterable[str]:
         match matcher:

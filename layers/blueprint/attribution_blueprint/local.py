@@ -1,0 +1,44 @@
+"""Attribution of evidence that is already in memory, in this process, with the engine of the installed rules."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attribution_lib.attributor import Attributor
+from attribution_lib.rules.loader import load_engine as load_rules
+from attribution_service.result import enrich_attribution_result
+
+if TYPE_CHECKING:
+    from attribution_blueprint.case_files import Evidence
+    from attribution_lib.rules.engine import RuleEngine
+    from attribution_service.result import EnrichedVerdict
+
+__all__ = ["attribute_evidence", "cache_folder", "load_engine"]
+
+
+def load_engine(rules_dir: Path | None = None) -> RuleEngine:
+    """The engine of a rules folder, or of the bundled rules; compiled databases are kept in the user's cache."""
+    return load_rules([rules_dir] if rules_dir is not None else None, cache_dir=cache_folder())
+
+
+def cache_folder() -> Path:
+    """Where compiled rule databases are kept: ``$XDG_CACHE_HOME/attribution`` or ``~/.cache/attribution``."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "attribution"
+
+
+def attribute_evidence(evidence: Evidence, engine: RuleEngine) -> EnrichedVerdict:
+    """One enriched verdict over one job's evidence, with one connector report per file."""
+    job = evidence.job
+    with Attributor(job, engine) as attributor:
+        attributor.ingest_batch(evidence.observations)
+        verdict = attributor.attribute()
+    return enrich_attribution_result(
+        verdict,
+        attributor_id=f"{job.cluster}:{job.job_id}:{job.attempt}",
+        run_id="local",
+        attributed_at=None,
+        connector_reports=evidence.reports,
+    )

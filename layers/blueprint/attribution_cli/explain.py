@@ -1,0 +1,109 @@
+"""``attribution explain PATH…``: from evidence on disk to a verdict, on the terminal or as JSON lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from attribution_blueprint.case_files import Evidence, job_from, read_case_folder, read_job_file, read_loose_files
+from attribution_blueprint.errors import BlueprintError
+from attribution_blueprint.local import attribute_evidence, load_engine
+from attribution_cli.verdict_view import print_verdict
+from attribution_lib.errors import AttributionError
+from attribution_lib.observation import Source
+from attribution_lib.text.escape import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from attribution_lib.job.model import JobInfo
+    from attribution_lib.rules.engine import RuleEngine
+
+__all__ = ["explain"]
+
+BAD_INPUT = 2
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+@click.option("--json", "as_json", is_flag=True, help="Print one enriched verdict per PATH and line, in order.")
+@click.option("--job", "job_file", type=click.Path(path_type=Path), help="job.toml of the loose files.")
+@click.option("--job-id", help="Job id of the loose files.")
+@click.option("--nodes", help="Nodes of the loose files: node[0001-0128] or a,b,c.")
+@click.option("--start", help="When the job started (RFC 3339).")
+@click.option("--end", help="When the job ended (RFC 3339).")
+@click.option("--state", help="The scheduler's state word.")
+@click.option("--exit-code", help="Exit code as the scheduler prints it: code:signal.")
+@click.option("--source", type=click.Choice([source.value for source in Source]), help="Source of all loose files.")
+@click.option("--rules", "rules_dir", type=click.Path(path_type=Path), help="Another rules folder.")
+def explain(paths: tuple[str, ...], as_json: bool, rules_dir: Path | None, source: str | None, **job: Any) -> None:  # noqa: FBT001 -- click passes flags by name
+    """Explain why a job failed.
+
+    PATH is a case folder (job.toml with applog.log, syslog.log, scheduler.log, node_metrics.json) or loose log files,
+    which are one job together; - reads standard input. Exit status 0 when verdicts were produced, 2 on bad input.
+    """
+    try:
+        engine = load_engine(rules_dir)
+    except AttributionError as error:
+        _complain(error)
+        sys.exit(BAD_INPUT)
+    failed = False
+    for case, evidence in _evidence(paths, job, source):
+        if isinstance(evidence, Exception):
+            _complain(evidence)
+            failed = True
+            continue
+        _explain_one(case, evidence, engine, as_json=as_json)
+        failed = failed or any(report.status == "error" for report in evidence.reports)
+    sys.exit(BAD_INPUT if failed else 0)
+
+
+def _evidence(
+    paths: tuple[str, ...], job: dict[str, Any], source: str | None
+) -> Iterator[tuple[str, Evidence | Exception]]:
+    """One item per case folder and one for all loose files together, in the order given."""
+    folders = [path for path in paths if path != "-" and Path(path).is_dir()]
+    loose = [path for path in paths if path not in folders]
+    for path in paths:
+        try:
+            if path in folders:
+                yield path, read_case_folder(Path(path))
+            elif path == loose[0]:
+                wanted = Source(source) if source else None
+                yield path, read_loose_files(loose, _job(job), source=wanted, stdin=lambda: sys.stdin.buffer)
+        except (BlueprintError, AttributionError) as error:
+            yield path, error
+
+
+def _job(options: dict[str, Any]) -> JobInfo:
+    """The job of the loose files: a job file, or what the options say; without either any node may be bad."""
+    file = options.pop("job_file", None)
+    fields = {key: value for key, value in options.items() if value is not None}
+    if file is not None:
+        if fields:
+            raise BlueprintError(f"--job {file}: give the job file or {', '.join(sorted(fields))}, not both")
+        return read_job_file(file)
+    fields.setdefault("job_id", "local")
+    return job_from(fields, address="command line")
+
+
+def _explain_one(case: str, evidence: Evidence, engine: RuleEngine, *, as_json: bool) -> None:
+    for path in evidence.ignored:
+        click.echo(f"{shown(path)}: not read (not one of the files of a case folder)", err=True)
+    for report in evidence.reports:
+        if report.reason is not None:
+            click.echo(shown(report.reason), err=True)
+    verdict = attribute_evidence(evidence, engine)
+    if as_json:
+        row = {"case": case, **verdict.model_dump(mode="json", by_alias=True)}
+        click.echo(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace"))
+    else:
+        print_verdict(verdict, case)
+
+
+def _complain(error: Exception) -> None:
+    click.echo("\n".join(shown(line) for line in str(error).splitlines()), err=True)

@@ -1,0 +1,81 @@
+"""Which nodes to name: those that bear the root symptom, and those that only showed something."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from attribution_lib.events.event import EventState, EventType
+from attribution_lib.phases.times import rfc3339
+from attribution_lib.verdict import BadNode
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from attribution_lib.events.event import Event
+    from attribution_lib.events.stream import EventStream
+    from attribution_lib.job.model import JobInfo
+
+__all__ = ["bad_nodes", "interesting_nodes"]
+
+
+@dataclass(slots=True)
+class _Sightings:
+    symptoms: set[str] = field(default_factory=set)
+    occurrences: int = 0
+    first: int | None = None
+    last: int | None = None
+
+    def add(self, event: Event) -> None:
+        self.symptoms.add(event.symptom or event.event_type)
+        self.occurrences += event.occurrences
+        if event.first.timestamp is not None:
+            self.first = event.first.timestamp if self.first is None else min(self.first, event.first.timestamp)
+        if event.last.timestamp is not None:
+            self.last = event.last.timestamp if self.last is None else max(self.last, event.last.timestamp)
+
+    def row(self, node: str, why: str) -> BadNode:
+        return BadNode(
+            node=node,
+            symptoms=sorted(self.symptoms),
+            occurrences=self.occurrences,
+            first_seen=rfc3339(self.first),
+            last_seen=rfc3339(self.last),
+            why=why,
+        )
+
+
+def bad_nodes(
+    stream: EventStream, job: JobInfo, *, symptom: str | None, suspects: Sequence[str], reason: str
+) -> list[BadNode]:
+    """The nodes of the job that bear ``symptom`` (or are ``suspects``), each with what was seen on it."""
+    inside = frozenset(job.nodes)
+    if symptom is not None:
+        names = {event.node for event in stream.events(symptom=symptom, type=EventType.BAD_NODE)}
+    else:
+        names = set(suspects)
+    named = sorted(node for node in names if node is not None and (not inside or node in inside))
+    wanted = frozenset(named)
+    sightings = _collect(event for event in stream.events(type=EventType.BAD_NODE) if event.node in wanted)
+    return [sightings.get(node, _Sightings()).row(node, f"{reason}: {symptom}" if symptom else reason) for node in named]
+
+
+def interesting_nodes(stream: EventStream, blamed: Collection[str]) -> list[BadNode]:
+    """Every other node on which a bad or interesting event survived."""
+    rows = _collect(
+        event
+        for event in stream
+        if event.state is not EventState.DISCARDED
+        and event.event_type in (EventType.BAD_NODE, EventType.INTERESTING_NODE)
+        and event.node is not None
+        and event.node not in blamed
+    )
+    return [rows[node].row(node, "symptoms here decided nothing") for node in sorted(rows)]
+
+
+def _collect(events: Iterable[Event]) -> dict[str, _Sightings]:
+    found: dict[str, _Sightings] = {}
+    for event in events:
+        if event.node is not None:
+            found.setdefault(event.node, _Sightings()).add(event)
+    return found

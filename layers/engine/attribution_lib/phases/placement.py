@@ -1,0 +1,105 @@
+"""Where an event happened: names made canonical, ranks and addresses looked up in what the evidence taught."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from attribution_lib.events.event import EventType
+from attribution_lib.names import NodeNames
+from attribution_lib.rules.model import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from attribution_lib.events.event import Event
+    from attribution_lib.job.model import JobInfo
+    from attribution_lib.rules.registry import GeneratedSymptomRegistry
+
+__all__ = ["Placement"]
+
+_NAMELESS = frozenset({"localhost", "localhost.localdomain", "kernel", "unknown", "(none)", "-", "127.0.0.1", "::1"})
+"""Host fields that name no host."""
+
+
+@dataclass(slots=True)
+class Placement:
+    """Learnt mappings of one job: rank → host per stream in line order, job-wide rank → hosts, the job's own ranks."""
+
+    names: NodeNames
+    nodes: tuple[str, ...]
+    declared_ranks: dict[int, str]
+    by_stream: dict[tuple[str, str, int], list[tuple[int, str]]] = field(default_factory=dict)
+    by_rank: dict[int, set[str]] = field(default_factory=dict)
+    by_gid: dict[str, set[str]] = field(default_factory=dict)
+
+    @classmethod
+    def learn(cls, job: JobInfo, events: Iterable[Event]) -> Placement:
+        """Read all mapping events, and every event that carries both a rank and a declared node."""
+        placement = cls(job.names or NodeNames(), job.nodes, {item.rank: item.node for item in job.ranks})
+        for event in events:
+            if event.event_type == EventType.MAPPING:
+                placement._learn_mapping(event)
+            elif event.rank is not None and event.node is not None and event.node_declared:
+                placement._learn_rank(event, event.rank, event.node)
+        for known in placement.by_stream.values():
+            known.sort()
+        return placement
+
+    def _learn_mapping(self, event: Event) -> None:
+        host = self.canonical(str(event.payload.get("host") or event.node or ""))
+        if not host:
+            return
+        if event.payload.get("kind") == "gid_host" and event.payload.get("gid"):
+            self.by_gid.setdefault(str(event.payload["gid"]).lower(), set()).add(host)
+            return
+        rank = event.payload.get("rank", event.rank)
+        if str(rank).isdigit():
+            self._learn_rank(event, int(str(rank)), host)
+
+    def _learn_rank(self, event: Event, rank: int, host: str) -> None:
+        host = self.canonical(host)
+        if not host:
+            return
+        self.by_rank.setdefault(rank, set()).add(host)
+        self.by_stream.setdefault((event.source, event.stream, rank), []).append((event.first.line_num or 0, host))
+
+    def canonical(self, name: str | None) -> str:
+        """The job's spelling of a node name; empty for names that name no host."""
+        if not name or name.lower() in _NAMELESS:
+            return ""
+        return self.names.canonical(name)
+
+    def host_of_gid(self, gid: str) -> str | None:
+        """The one host a GID was printed for, or None."""
+        hosts = self.by_gid.get(gid.lower(), set())
+        return next(iter(hosts)) if len(hosts) == 1 else None
+
+    def host_of_rank(self, event: Event) -> str | None:
+        """Job facts first; else the one learnt host; of several the nearest earlier one in the event's own stream."""
+        if event.rank is None:
+            return None
+        if event.rank in self.declared_ranks:
+            return self.declared_ranks[event.rank]
+        hosts = self.by_rank.get(event.rank, set())
+        if len(hosts) == 1:
+            return next(iter(hosts))
+        known = self.by_stream.get((event.source, event.stream, event.rank), [])
+        index = bisect_right(known, (event.first.line_num or 0, "\U0010ffff"))
+        return known[index - 1][1] if index else None
+
+    def place(self, event: Event, registry: GeneratedSymptomRegistry) -> None:
+        """Give an event its node where anything tells it."""
+        event.node = self.canonical(event.node) or None
+        if event.node is None:
+            event.node = self.host_of_rank(event)
+        if event.node is None and len(self.nodes) == 1 and _is_local(event, registry):
+            event.node = self.nodes[0]
+
+
+def _is_local(event: Event, registry: GeneratedSymptomRegistry) -> bool:
+    """Whether an event is about one machine, so that a single-node job places it."""
+    if event.symptom is None:
+        return event.source != "scheduler"
+    return registry.get(event.symptom).scope in (Scope.NODE, Scope.DEVICE)

@@ -1,0 +1,132 @@
+"""Phases 2 and 3: run filters in their strata, then refiners node by node (SCRUB) and job-wide (FINAL).
+
+A rule that raises is a finding: it is counted with its place and the phase goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from attribution_lib.events.event import EventType
+from attribution_lib.rules.contexts import FilterContext, RefinerContext, SymptomSet
+from attribution_lib.rules.model import RefinerPriority
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from attribution_lib.events.event import Event
+    from attribution_lib.events.stream import EventStream
+    from attribution_lib.job.model import JobInfo
+    from attribution_lib.rules.contexts import OutcomeChoice
+    from attribution_lib.rules.engine import RuleEngine
+    from attribution_lib.rules.model import Provenance, RefinerRule
+
+__all__ = ["CrashLog", "apply_filters", "apply_post_outcome", "apply_refiners"]
+
+METRIC_REPEATS_LOG = "metric_repeats_log"
+
+
+@dataclass(slots=True)
+class CrashLog:
+    """Rules that raised: {(rule, location, exception class): count}."""
+
+    crashes: dict[tuple[str, str, str], int] = field(default_factory=dict)
+
+    def record(self, provenance: Provenance, error: Exception, count: int = 1) -> None:
+        """Count one crash of a rule."""
+        self.record_named(provenance.name, str(provenance.location), type(error).__name__, count)
+
+    def record_named(self, rule: str, location: str, error: str, count: int = 1) -> None:
+        """Count a finding by name; ``error`` is an exception class or a short sentence."""
+        key = (rule, location, error)
+        self.crashes[key] = self.crashes.get(key, 0) + count
+
+    def guard(self, provenance: Provenance, action: Callable[[], None]) -> None:
+        """Run a rule; what it raises is recorded and goes no further."""
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001 -- whatever a rule raises must not cost the job its verdict
+            self.record(provenance, error)
+
+
+def apply_filters(stream: EventStream, job: JobInfo, engine: RuleEngine, crashes: CrashLog) -> None:
+    """Run every deciding filter in priority order over the whole stream."""
+    context = FilterContext(stream, job, engine.registry)
+    for rule in engine.filters:
+        if rule.provenance.name not in engine.staged_names:
+            crashes.guard(rule.provenance, lambda rule=rule: rule.apply(context))  # type: ignore[misc] # bound now
+
+
+def apply_refiners(stream: EventStream, job: JobInfo, engine: RuleEngine, crashes: CrashLog) -> None:
+    """SCRUB on each node's bad events and on the unplaced ones, then FINAL on all of them.
+
+    Discards act on the events themselves, so what FINAL removes from the job is removed from its nodes.
+    """
+    scrub = _between(engine, RefinerPriority.SCRUB, RefinerPriority.FINAL)
+    final = _between(engine, RefinerPriority.FINAL, RefinerPriority.POST_OUTCOME)
+    groups: dict[str | None, list[Event]] = {}
+    for event in stream.events(type=EventType.BAD_NODE):
+        groups.setdefault(event.node, []).append(event)
+    for node in sorted(groups, key=lambda name: (name is None, name or "")):
+        _run(scrub, groups[node], node, stream, job, engine, crashes)
+    _discard_metric_repeats(stream)
+    _run(final, stream.events(type=EventType.BAD_NODE), None, stream, job, engine, crashes)
+
+
+def apply_post_outcome(
+    stream: EventStream, job: JobInfo, engine: RuleEngine, choice: OutcomeChoice, crashes: CrashLog
+) -> None:
+    """Run the POST_OUTCOME refiners, which may add alternatives and notes, lower confidence or set the outcome."""
+    events = stream.events(type=EventType.BAD_NODE)
+    rules = _between(engine, RefinerPriority.POST_OUTCOME, None)
+    _run(rules, events, None, stream, job, engine, crashes, choice=choice)
+
+
+def _between(engine: RuleEngine, low: int, high: int | None) -> Sequence[RefinerRule]:
+    return [
+        rule
+        for rule in engine.refiners
+        if rule.priority >= low
+        and (high is None or rule.priority < high)
+        and rule.provenance.name not in engine.staged_names
+    ]
+
+
+def _run(  # noqa: PLR0913 -- one sub-phase needs exactly this; a context object would only rename it
+    rules: Iterable[RefinerRule],
+    events: list[Event],
+    node: str | None,
+    stream: EventStream,
+    job: JobInfo,
+    engine: RuleEngine,
+    crashes: CrashLog,
+    *,
+    choice: OutcomeChoice | None = None,
+) -> None:
+    present = frozenset(event.symptom for event in events if event.symptom is not None)
+    for rule in rules:
+        if rule.symptoms and rule.symptoms.isdisjoint(present):
+            continue
+        alive = [event for event in events if event.state == "active"]
+        context = RefinerContext(
+            event_stream=stream,
+            job=job,
+            registry=engine.registry,
+            my_bad_nodes=alive,
+            node=node,
+            symptoms=SymptomSet(alive, stream) if alive else None,
+            choice=choice,
+        )
+        crashes.guard(rule.provenance, lambda rule=rule, context=context: rule.apply(context))  # type: ignore[misc] # bound now
+
+
+def _discard_metric_repeats(stream: EventStream) -> None:
+    """A metric that says what a log line of the same node says (same symptom, so same code) is not a second finding."""
+    logged: dict[tuple[str | None, str | None], Event] = {}
+    for event in stream.events(type=EventType.BAD_NODE):
+        if event.source != "node_metrics":
+            logged.setdefault((event.node, event.symptom), event)
+    for event in stream.events(type=EventType.BAD_NODE):
+        if event.source == "node_metrics" and (event.node, event.symptom) in logged:
+            stream.discard(event, by=METRIC_REPEATS_LOG, explained_by=logged[(event.node, event.symptom)])

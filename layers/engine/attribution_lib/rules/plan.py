@@ -1,0 +1,91 @@
+"""What each source is scanned for: a matcher over all its patterns and, per pattern, its confirmation and its rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from attribution_lib.match.matcher import build_matcher
+from attribution_lib.match.pattern import compile_confirm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from attribution_lib.match.matcher import Matcher
+    from attribution_lib.match.pattern import Confirm
+    from attribution_lib.observation import Source
+    from attribution_lib.rules.model import AccumulatorRule, TextRule
+
+__all__ = ["ExtractionPlan", "PlannedRule", "SourcePlans"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRule:
+    """One pattern: the rule it belongs to and the regex that decides on a single line."""
+
+    rule: TextRule | AccumulatorRule
+    confirm: Confirm
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionPlan:
+    """Everything extraction needs for one source. Shared by threads: the matcher keeps a scratch per thread."""
+
+    source: Source
+    matcher: Matcher
+    rules: tuple[PlannedRule, ...]
+
+
+class SourcePlans:
+    """The plans of one engine, each made when its source is first met and then kept.
+
+    ``cache_dir`` keeps the compiled databases between processes.
+    """
+
+    def __init__(
+        self,
+        text_rules: Sequence[TextRule],
+        accumulators: Sequence[AccumulatorRule],
+        digest: str,
+        cache_dir: Path | None = None,
+    ) -> None:
+        self._text_rules = text_rules
+        self._accumulators = accumulators
+        self._digest = digest
+        self._cache_dir = cache_dir
+        self._plans: dict[Source, ExtractionPlan] = {}
+        self._lock = Lock()
+
+    def of(self, source: Source) -> ExtractionPlan:
+        """The plan of a text source."""
+        plan = self._plans.get(source)
+        if plan is None:
+            with self._lock:
+                plan = self._plans.get(source)
+                if plan is None:
+                    plan = self._plans[source] = self._make(source)
+        return plan
+
+    def diagnostics(self) -> list[tuple[str, str]]:
+        """(source, what went wrong) for every plan made so far whose matcher could not do all by itself."""
+        return [
+            (source.value, diagnostic)
+            for source, plan in sorted(self._plans.items())
+            for diagnostic in plan.matcher.diagnostics
+        ]
+
+    def _make(self, source: Source) -> ExtractionPlan:
+        text = [rule for rule in self._text_rules if source in rule.sources]
+        multi = [rule for rule in self._accumulators if source in rule.sources]
+        patterns = [rule.match_re for rule in text] + [rule.trigger_re for rule in multi]
+        engines = [rule.engine for rule in text] + ["re2"] * len(multi)
+        return ExtractionPlan(
+            source=source,
+            matcher=build_matcher(patterns, cache_dir=self._cache_dir, digest=f"{self._digest}-{source.value}"),
+            rules=tuple(
+                PlannedRule(rule, compile_confirm(pattern, engine))
+                for rule, pattern, engine in zip([*text, *multi], patterns, engines, strict=True)
+            ),
+        )

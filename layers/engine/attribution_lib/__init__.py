@@ -56,7 +56,7 @@ def setup_rules(  # noqa: PLR0913 -- the public contract's arguments, all but th
 
     loader = RuleLoader(paths, include_staged=include_staged, cache_dir=cache_dir)
     loader.load_all()
-    engine = loader.build(cache_dir)
+    engine = loader.build()
     initialized = True
     _node_names = NodeNames(dict(node_name_mapping or {}), tuple(ignored_hostname_prefixes), node_domain_resolver)
     _rules_engine = engine

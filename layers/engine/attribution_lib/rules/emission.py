@@ -22,7 +22,10 @@ _PLACES = ("node", "rank", "peer", "device")
 
 
 class Emitted(NamedTuple):
-    """What one confirmed line, or one emission of an accumulator, says. None means "from the line's prefix, the mappings or the job"."""
+    """What one confirmed line, or one emission of an accumulator, says.
+
+    None means "from the line's prefix, the mappings or the job".
+    """
 
     event_type: EventType
     symptom: str | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,10 +9,7 @@ from attribution_lib.rules.model import RuleStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
-    from attribution_lib.observation import Source
-    from attribution_lib.phases.plan import ExtractionPlan
     from attribution_lib.rules.model import (
         AccumulatorRule,
         CollectorRule,
@@ -24,6 +20,7 @@ if TYPE_CHECKING:
         RefinerRule,
         TextRule,
     )
+    from attribution_lib.rules.plan import SourcePlans
     from attribution_lib.rules.registry import GeneratedSymptomRegistry
 
     AnyRule = TextRule | MetricRule | AccumulatorRule | FilterRule | RefinerRule | CollectorRule
@@ -48,16 +45,9 @@ class RuleEngine:
     digest: str
     plans: SourcePlans
     """What each text source is scanned for, compiled when first needed."""
-    staged_names: frozenset[str] = frozenset()
-    """Rules that run and are counted but decide nothing."""
     deprecated: tuple[Provenance, ...] = ()
     """Rules that are kept for their names and do not run."""
-    cache_dir: Path | None = None
-    """Where compiled matchers may be kept."""
     _by_name: dict[str, AnyRule] = field(default_factory=dict, repr=False)
-    _plans: dict[Source, ExtractionPlan] = field(default_factory=dict, repr=False)
-    """Compiled on first use: a process that only attributes needs none of them."""
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         self._by_name.update((rule.provenance.name, rule) for rule in self.rules())
@@ -81,15 +71,6 @@ class RuleEngine:
         return "" if rule is None else str(rule.provenance.location)
 
     @property
-    def rule_count(self) -> int:
-        """How many rules run."""
-        return sum(1 for _ in self.rules())
-
-    def location(self, name: str) -> str:
-        """Where a rule stands (``rules/xid.toml:41``); empty for the engine's own steps."""
-        return str(self.locations.get(name, ""))
-
-    @property
     def locations(self) -> Mapping[str, Location]:
         """Where each running rule stands, by name."""
         return {name: rule.provenance.location for name, rule in self._by_name.items()}
@@ -103,18 +84,3 @@ class RuleEngine:
     def staged_names(self) -> frozenset[str]:
         """The rules that run and are counted but decide nothing."""
         return frozenset(name for name, rule in self._by_name.items() if rule.provenance.status is RuleStatus.STAGED)
-
-    def plan(self, source: Source) -> ExtractionPlan:
-        """What lines of this source are scanned with; compiled once, safe to share between threads."""
-        from attribution_lib.phases.plan import plan_source  # noqa: PLC0415 -- a matcher is loaded only where lines are
-
-        with self._lock:
-            if source not in self._plans:
-                self._plans[source] = plan_source(self, source, self.cache_dir)
-            return self._plans[source]
-
-    def plan_diagnostics(self) -> tuple[tuple[str, str], ...]:
-        """(source, text) for every matcher in use that had to fall back."""
-        return tuple(
-            (source.value, text) for source, plan in sorted(self._plans.items()) for text in plan.matcher.diagnostics
-        )

@@ -11,7 +11,7 @@ from attribution_lib.rules.declared import RuleFolder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["bundled_rules", "digest_of", "resolve_folders", "rule_files"]
+__all__ = ["bundled_rules", "digest_of", "resolve_folders", "rule_files", "test_files"]
 
 _LABEL = "rules"
 _TEST_SUFFIX = ".test.toml"
@@ -35,6 +35,11 @@ def rule_files(folder: RuleFolder) -> list[Path]:
     """The top-level ``.py`` and ``.toml`` files, sorted by name, without ``.test.toml``."""
     found = [path for pattern in ("*.py", "*.toml") for path in folder.path.glob(pattern)]
     return sorted((path for path in found if not path.name.endswith(_TEST_SUFFIX)), key=lambda path: path.name)
+
+
+def test_files(folder: RuleFolder) -> list[Path]:
+    """The ``.test.toml`` files beside the rules, sorted by name."""
+    return sorted(folder.path.glob(f"*{_TEST_SUFFIX}"), key=lambda path: path.name)
 
 
 def digest_of(folders: Iterable[RuleFolder], *, include_staged: bool) -> str:

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from attribution_lib.rules.declared import RawRule, RuleFolder
+    from attribution_lib.rules.engine import AnyRule
     from attribution_lib.rules.model import (
         AccumulatorRule,
         CollectorRule,
         FilterRule,
         MetricRule,
-        Provenance,
         RefinerRule,
         TextRule,
     )
@@ -84,21 +84,41 @@ class RuleLoader:
         faults.raise_if_any()
         self._declared, self._registry = declared, registry
 
-    def build(self, cache_dir: Path | None = None) -> RuleEngine:
-        """The engine of what was loaded (loading first if that has not happened).
-
-        ``cache_dir`` is where its compiled matchers may be kept.
-        """
+    def build(self) -> RuleEngine:
+        """The engine of what was loaded (loading first if that has not happened)."""
         if self._declared is None or self._registry is None:
             self.load_all()
         if self._declared is None or self._registry is None:  # pragma: no cover -- load_all sets both or raises
             msg = "load_all() left nothing to build"
             raise RuntimeError(msg)
-        engine = _freeze(self._declared, self._registry, include_staged=self._include_staged)
-        return replace(engine, digest=self._digest(), cache_dir=cache_dir)
+        return self._freeze(self._declared, self._registry)
 
-    def _digest(self) -> str:
-        return digest_of(self._folders, include_staged=self._include_staged)
+    def _freeze(self, declared: Declared, registry: GeneratedSymptomRegistry) -> RuleEngine:
+        runs = self._runs
+        text_rules = _sorted([_text_rule(rule, registry) for rule in declared.text_rules if runs(rule)])
+        accumulators = _sorted([bind_accumulator(rule, registry) for rule in declared.accumulators if runs(rule)])
+        digest = digest_of(self._folders, include_staged=self._include_staged)
+        return RuleEngine(
+            text_rules=text_rules,
+            metric_rules=_sorted([_metric_rule(rule, registry) for rule in declared.metric_rules if runs(rule)]),
+            accumulators=accumulators,
+            filters=_sorted([rule for rule in declared.filters if runs(rule)]),
+            refiners=_sorted([_refiner(rule, declared, registry) for rule in declared.refiners if runs(rule)]),
+            collectors=_sorted([rule for rule in declared.collectors if runs(rule)]),
+            registry=registry,
+            digest=digest,
+            plans=SourcePlans(text_rules, accumulators, digest, self._cache_dir),
+            deprecated=tuple(found for found in declared.provenances() if found.status is RuleStatus.DEPRECATED),
+        )
+
+    def _runs(self, rule: AnyRule) -> bool:
+        match rule.provenance.status:
+            case RuleStatus.DEPRECATED:
+                return False
+            case RuleStatus.STAGED:
+                return self._include_staged
+            case RuleStatus.STABLE:
+                return True
 
     def _read_folder(self, folder: RuleFolder, faults: FaultLog) -> list[RawRule]:
         if not folder.path.is_dir():
@@ -120,28 +140,6 @@ def _add_decoder(raw: RawRule, declared: Declared) -> None:
         check_arguments(raw.reader, raw.target, "captures")
         declared.decoders[name] = raw.target  # type: ignore[assignment] # the check above is all that can be known
     raw.reader.finish()
-
-
-def _freeze(declared: Declared, registry: GeneratedSymptomRegistry, *, include_staged: bool) -> RuleEngine:
-    def runs(provenance: Provenance) -> bool:
-        staged = provenance.status is RuleStatus.STAGED
-        return provenance.status is not RuleStatus.DEPRECATED and (include_staged or not staged)
-
-    text_rules = _sorted([_text_rule(rule, registry) for rule in declared.text_rules if runs(rule.provenance)])
-    accumulators = _sorted([rule for rule in declared.accumulators if runs(rule.provenance)])
-    return RuleEngine(
-        text_rules=text_rules,
-        metric_rules=_sorted([_metric_rule(rule, registry) for rule in declared.metric_rules if runs(rule.provenance)]),
-        accumulators=_sorted(
-            [bind_accumulator(rule, registry) for rule in declared.accumulators if runs(rule.provenance)]
-        ),
-        filters=_sorted([rule for rule in declared.filters if runs(rule.provenance)]),
-        refiners=_sorted([_refiner(rule, declared, registry) for rule in declared.refiners if runs(rule.provenance)]),
-        collectors=_sorted([rule for rule in declared.collectors if runs(rule.provenance)]),
-        registry=registry,
-        digest="",
-        deprecated=tuple(found for found in declared.provenances() if found.status is RuleStatus.DEPRECATED),
-    )
 
 
 def _sorted(rules: list[_R]) -> tuple[_R, ...]:

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from attribution_lib.match.matcher import build_matcher
-from attribution_lib.match.pattern import compile_confirm
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -77,8 +74,13 @@ class SourcePlans:
         ]
 
     def _make(self, source: Source) -> ExtractionPlan:
+        # A process that only attributes never scans a line: it need not load the matching libraries.
+        from attribution_lib.match.matcher import build_matcher  # noqa: PLC0415 -- see above
+        from attribution_lib.match.pattern import compile_confirm  # noqa: PLC0415 -- see above
+
         text = [rule for rule in self._text_rules if source in rule.sources]
         multi = [rule for rule in self._accumulators if source in rule.sources]
+        rules: list[TextRule | AccumulatorRule] = [*text, *multi]
         patterns = [rule.match_re for rule in text] + [rule.trigger_re for rule in multi]
         engines = [rule.engine for rule in text] + ["re2"] * len(multi)
         return ExtractionPlan(
@@ -86,6 +88,6 @@ class SourcePlans:
             matcher=build_matcher(patterns, cache_dir=self._cache_dir, digest=f"{self._digest}-{source.value}"),
             rules=tuple(
                 PlannedRule(rule, compile_confirm(pattern, engine))
-                for rule, pattern, engine in zip([*text, *multi], patterns, engines, strict=True)
+                for rule, pattern, engine in zip(rules, patterns, engines, strict=True)
             ),
         )

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from attribution_lib.rules.faults import FaultLog
+from attribution_lib.rules.folders import resolve_folders
 from attribution_lib.rules.matching import LineMatcher
+from attribution_lib.rules.samples import read_samples
 from attribution_lib.rules.sequence_runs import run_sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from attribution_lib.observation import Source
     from attribution_lib.rules.engine import RuleEngine
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     from attribution_lib.rules.model import Location
     from attribution_lib.rules.samples import LineSample, SampleFile
 
-__all__ = ["SampleResult", "SampleRunner", "Word"]
+__all__ = ["SampleResult", "SampleRunner", "Word", "collect_samples"]
 
 
 class Word(StrEnum):
@@ -46,6 +50,14 @@ class SampleResult:
     rule: str | None = None
     """The rule that fired, of those that the file is about."""
     problems: tuple[str, ...] = ()
+
+
+def collect_samples(paths: Sequence[Path | str] | None, engine: RuleEngine) -> list[SampleFile]:
+    """Every ``.test.toml`` beside the rules; ``RuleLoadError`` with every fault of every file."""
+    faults = FaultLog()
+    files = [file for folder in resolve_folders(paths) for file in read_samples(folder, engine, faults)]
+    faults.raise_if_any()
+    return files
 
 
 class SampleRunner:

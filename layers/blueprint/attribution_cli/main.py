@@ -1,0 +1,52 @@
+"""The ``attribution`` command. Sub-commands are imported only when asked for, so that starting it stays fast."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from attribution_lib.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["LazyGroup", "main"]
+
+COMMANDS: tuple[tuple[str, str, str], ...] = (
+    ("explain", "attribution_cli.explain:explain", "Explain why a job failed."),
+    ("rules", "attribution_cli.rules:rules", "Write, test, check and read the rules."),
+)
+"""(name, module:attribute, one line of help) of every sub-command, in the order of the help text."""
+
+
+class LazyGroup(click.Group):
+    """A group whose sub-commands are named by a literal table and imported on use."""
+
+    def __init__(self, *args: Any, table: Sequence[tuple[str, str, str]] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.table = {name: (target, text) for name, target, text in table}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
+        """The names in the order of the table."""
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- click's signature
+        """Import the command of this name; None when there is none."""
+        if cmd_name not in self.table:
+            return None
+        module, _, attribute = self.table[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- click's signature
+        """List the commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
+
+
+@click.group(cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="attribution")
+def main() -> None:
+    """Turn the evidence of a failed GPU job into one explained verdict."""

@@ -46,10 +46,10 @@ def build_matcher(
     patterns, ``digest``, the accelerator's version and the processor. ``factory`` builds another accelerator.
     """
     try:
-        make = factory or _accelerated(None if cache_dir is None else DatabaseCache(cache_dir), digest)
-        wrong = list(failures(lambda known: make(known, ())))
+        cache = None if cache_dir is None else DatabaseCache(cache_dir)
+        wrong = list(failures(factory or _accelerated(cache, "self-test")))
         if not wrong:
-            return make(patterns, engines)
+            return (factory or _accelerated(cache, digest))(patterns, engines)
         reason = f"it failed {len(wrong)} of its self-tests, first: {wrong[0]}"
     except MatcherError:
         raise

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from attribution_lib.match.pattern import compile_confirm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
-    from attribution_lib.match.matcher import Matcher
+    from attribution_lib.match.matcher import MatcherFactory
 
 __all__ = ["KNOWN_PAIRS", "KnownPair", "failures"]
 
@@ -64,10 +64,10 @@ KNOWN_PAIRS: tuple[KnownPair, ...] = (
 """Kept small: the pairs run whenever a matcher is built."""
 
 
-def failures(factory: Callable[[Sequence[str]], Matcher]) -> Iterator[str]:
+def failures(factory: MatcherFactory) -> Iterator[str]:
     """What the matchers that ``factory`` builds get wrong, in words; nothing when they can be trusted."""
     patterns = list(dict.fromkeys(pair.pattern for pair in KNOWN_PAIRS))
-    matcher = factory(patterns)
+    matcher = factory(patterns, ())
     for pair in KNOWN_PAIRS:
         index = patterns.index(pair.pattern)
         confirm = compile_confirm(pair.pattern)

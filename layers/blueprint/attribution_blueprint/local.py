@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attribution_blueprint.cache import cache_folder
 from attribution_lib.attributor import Attributor
 from attribution_lib.rules.loader import load_engine as load_rules
 from attribution_service.result import enrich_attribution_result
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from attribution_blueprint.case_files import Evidence
     from attribution_lib.rules.engine import RuleEngine
     from attribution_service.result import EnrichedVerdict
 
-__all__ = ["attribute_evidence", "cache_folder", "load_engine"]
+__all__ = ["attribute_evidence", "load_engine"]
 
 
 def load_engine(rules_dir: Path | None = None) -> RuleEngine:
     """The engine of a rules folder, or of the bundled rules; compiled databases are kept in the user's cache."""
     return load_rules([rules_dir] if rules_dir is not None else None, cache_dir=cache_folder())
-
-
-def cache_folder() -> Path:
-    """Where compiled rule databases are kept: ``$XDG_CACHE_HOME/attribution`` or ``~/.cache/attribution``."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base else Path.home() / ".cache") / "attribution"
 
 
 def attribute_evidence(evidence: Evidence, engine: RuleEngine) -> EnrichedVerdict:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 from rich.console import Console
 
+from attribution_blueprint.cache import cache_folder
 from attribution_lib.errors import AttributionError
-from attribution_lib.rules.loader import RuleLoader
+from attribution_lib.rules.loader import load_engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +49,7 @@ def console(*, stderr: bool = False) -> Console:
 def load_rules(folders: tuple[Path, ...]) -> RuleEngine:
     """The engine of these folders. Refused rules are listed on stderr and end the program with ``REFUSED``."""
     try:
-        return RuleLoader(folders or None).build()
+        return load_engine(folders or None, cache_dir=cache_folder())
     except AttributionError as error:
         refuse(error)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
     from attribution_lib.rules.registry import GeneratedSymptomRegistry
 
-__all__ = ["RuleLoader"]
+__all__ = ["RuleLoader", "load_engine"]
 
 _SYMPTOM, _DECODER = "symptom", "decoder"
 _R = TypeVar("_R", "TextRule", "MetricRule", "AccumulatorRule", "FilterRule", "RefinerRule", "CollectorRule")
@@ -130,6 +130,13 @@ class RuleLoader:
         for path in rule_files(folder):
             raws += python.read(path) if path.suffix == ".py" else read_toml(path, folder, kinds, faults)
         return raws
+
+
+def load_engine(
+    paths: Sequence[Path | str] | None = None, *, include_staged: bool = True, cache_dir: Path | None = None
+) -> RuleEngine:
+    """An engine that belongs to the caller: like ``setup_rules``, but nothing global is touched."""
+    return RuleLoader(paths, include_staged=include_staged, cache_dir=cache_dir).build()
 
 
 def _add_decoder(raw: RawRule, declared: Declared) -> None:

@@ -8,16 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import re2
-
 from attribution_lib.rules.emission import emit_text
+from attribution_lib.rules.model import TextRule
+from attribution_lib.text.lines import normalise
+from attribution_lib.text.prefixes import parse_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from attribution_lib.match.matcher import Hit
     from attribution_lib.observation import Source
+    from attribution_lib.rules.emission import Emitted
     from attribution_lib.rules.engine import RuleEngine
-    from attribution_lib.rules.model import TextRule
+    from attribution_lib.text.prefixes import Prefix
 
 __all__ = ["LineMatcher", "MatchedEvent", "MatchedLine"]
 
@@ -38,7 +41,7 @@ class MatchedEvent:
 
 @dataclass(frozen=True, slots=True)
 class MatchedLine:
-    """One normalised line (1-based, LF-counted) and its events, in the order of the rules' names."""
+    """One normalised line (1-based, LF-counted; pieces that CR cut share a number) and its events by rule name."""
 
     line_num: int
     line: str
@@ -49,34 +52,58 @@ class LineMatcher:
     """Matches text of one source against the line rules of an engine."""
 
     def __init__(self, engine: RuleEngine, source: Source) -> None:
-        self._rules = [(rule, re2.compile(rule.match_re)) for rule in engine.text_rules if source in rule.sources]
+        self._source = source
+        self._plan = engine.plans.of(source)
 
     def lines(self, raw: bytes) -> Iterator[MatchedLine]:
         """Every line of the text, with or without events."""
-        for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), start=1):
-            yield MatchedLine(number, line, tuple(self._events(line)))
+        buffer = normalise(raw)
+        segments = list(_segments(buffer.data))
+        numbers = buffer.line_numbers([start for start, _ in segments])
+        hits = _by_segment(self._plan.matcher.scan(buffer.data))
+        for (start, end), number in zip(segments, numbers, strict=True):
+            line = buffer.decode(start, end)
+            found = hits.get(start)
+            events = tuple(self._events(buffer.data[start:end], line, found)) if found else ()
+            yield MatchedLine(number, line, events)
 
-    def _events(self, line: str) -> Iterator[MatchedEvent]:
-        for rule, compiled in self._rules:
-            match = compiled.search(line)
-            if match is None:
+    def _events(self, data: bytes, line: str, hits: Sequence[Hit]) -> Iterator[MatchedEvent]:
+        prefix: Prefix | None = None
+        for hit in hits:
+            planned = self._plan.rules[hit.pattern]
+            captures = planned.confirm.search(data, hit.hit_end - hit.start)
+            if captures is None or not isinstance(planned.rule, TextRule):
                 continue
-            captures = {name: text for name, text in match.groupdict().items() if text}
-            found = self._event(rule, captures)
-            if found is not None:
-                yield found
+            emitted = emit_text(planned.rule, captures)
+            if emitted is not None:
+                prefix = prefix or parse_prefix(line, self._source)
+                yield _event(planned.rule, emitted, captures, prefix)
 
-    def _event(self, rule: TextRule, captures: Mapping[str, str]) -> MatchedEvent | None:
-        emitted = emit_text(rule, captures)
-        if emitted is None:
-            return None
-        return MatchedEvent(
-            rule=rule.name,
-            event_type=str(emitted.event_type),
-            symptom=emitted.symptom,
-            node=emitted.node,
-            rank=emitted.rank,
-            device=emitted.device,
-            captures=captures,
-            payload=emitted.payload,
-        )
+
+def _event(rule: TextRule, emitted: Emitted, captures: Mapping[str, str], prefix: Prefix) -> MatchedEvent:
+    return MatchedEvent(
+        rule=rule.name,
+        event_type=str(emitted.event_type),
+        symptom=emitted.symptom,
+        node=emitted.node or prefix.node,
+        rank=emitted.rank if emitted.rank is not None else prefix.rank,
+        device=emitted.device or prefix.device,
+        captures={name: text for name, text in captures.items() if text},
+        payload=emitted.payload,
+    )
+
+
+def _segments(data: bytes) -> Iterator[tuple[int, int]]:
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        yield start, end
+        start = end + 1
+
+
+def _by_segment(hits: Iterable[Hit]) -> dict[int, list[Hit]]:
+    found: dict[int, list[Hit]] = {}
+    for hit in hits:
+        found.setdefault(hit.start, []).append(hit)
+    return found

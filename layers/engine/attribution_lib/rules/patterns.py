@@ -32,6 +32,7 @@ class Pattern:
 
 def _quiet_options() -> Any:
     options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1  # lines are matched as bytes
     options.log_errors = False
     return options
 
@@ -41,11 +42,11 @@ def read_pattern(text: str, *, engine: str = "re2") -> Pattern:
     if engine == "re":
         return _read_backtracking(text)
     try:
-        compiled = re2.compile(text, _quiet_options())
+        compiled = re2.compile(text.encode(), _quiet_options())
     except re2.error as error:
         reason = error.args[0] if error.args else error
         raise PatternError(reason.decode() if isinstance(reason, bytes) else str(reason)) from error
-    return Pattern(text, frozenset(compiled.groupindex))
+    return Pattern(text, frozenset(name.decode() for name in compiled.groupindex))
 
 
 def _read_backtracking(text: str) -> Pattern:

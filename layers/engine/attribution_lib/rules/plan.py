@@ -85,7 +85,9 @@ class SourcePlans:
         engines = [rule.engine for rule in text] + ["re2"] * len(multi)
         return ExtractionPlan(
             source=source,
-            matcher=build_matcher(patterns, engines, cache_dir=self._cache_dir, digest=f"{self._digest}-{source.value}"),
+            matcher=build_matcher(
+                patterns, engines, cache_dir=self._cache_dir, digest=f"{self._digest}-{source.value}"
+            ),
             rules=tuple(
                 PlannedRule(rule, compile_confirm(pattern, engine))
                 for rule, pattern, engine in zip(rules, patterns, engines, strict=True)

@@ -14,7 +14,6 @@ from attribution_lib.rules.faults import FaultLog
 from attribution_lib.rules.folders import resolve_folders
 from attribution_lib.rules.matching import LineMatcher
 from attribution_lib.rules.samples import read_samples
-from attribution_lib.rules.sequence_runs import run_sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from attribution_lib.rules.matching import MatchedEvent
     from attribution_lib.rules.model import Location
     from attribution_lib.rules.samples import LineSample, SampleFile
+    from attribution_lib.rules.sequences import SequenceSample
 
 __all__ = ["SampleResult", "SampleRunner", "Word", "collect_samples"]
 
@@ -76,9 +76,7 @@ class SampleRunner:
                 if whole or only in (result.rule or "") or only in (sample.rule or ""):
                     yield result
             for sequence in file.sequences if whole else ():
-                problems = run_sequence(sequence, self._engine)
-                word = Word.MISSING if problems else Word.HIT
-                yield SampleResult(sequence.location, sequence.name, word, not problems, problems=problems)
+                yield self._run_sequence(sequence)
 
     def events(self, line: str, source: Source) -> tuple[MatchedEvent, ...]:
         """What fires on one line of this source (an embedded CR or LF splits it, as in a log)."""
@@ -106,6 +104,13 @@ class SampleRunner:
             problems = [f"passes by now: make it a [[{'hit' if sample.kind.expects_hit else 'miss'}]]"]
         passed = failed if sample.kind.todo else not failed
         return SampleResult(sample.location, sample.line, word, passed, sample.kind.todo, rule, tuple(problems))
+
+    def _run_sequence(self, sequence: SequenceSample) -> SampleResult:
+        from attribution_lib.rules.sequence_runs import run_sequence  # noqa: PLC0415 -- the whole engine, for few files
+
+        problems = run_sequence(sequence, self._engine)
+        word = Word.MISSING if problems else Word.HIT
+        return SampleResult(sequence.location, sequence.name, word, not problems, problems=problems)
 
     def _judge_hit(
         self, sample: LineSample, file: SampleFile, rest: list[MatchedEvent], problems: list[str]

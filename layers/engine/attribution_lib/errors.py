@@ -5,6 +5,7 @@
     ├── JobError             the job facts are refused; lists every fault
     ├── ObservationError     an observation is refused
     ├── StoreClosedError     an event store was used after close()
+    ├── StoreFormatError     a snapshot or spill that this version cannot read
     └── MatcherError         patterns that no matcher can compile
 
 Each message carries an address (``rules/xid.toml:14 match_re``, ``job.start``), what was expected and what to do.
@@ -26,6 +27,7 @@ __all__ = [
     "ObservationError",
     "RuleLoadError",
     "StoreClosedError",
+    "StoreFormatError",
 ]
 
 
@@ -85,6 +87,10 @@ class ObservationError(_FaultsError):
 
 class StoreClosedError(AttributionError):
     """An event store or an attributor was used after it was closed."""
+
+
+class StoreFormatError(AttributionError):
+    """A snapshot or spill is damaged, or was written in a form that this version does not read."""
 
 
 class MatcherError(AttributionError):

@@ -1,0 +1,65 @@
+"""The rows of ``observation_contexts``: one a delivered batch of evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from attribution_lib.events.lookups import Lookups
+
+__all__ = ["ObservationRow", "read_batches", "write_batch"]
+
+_READ = """
+SELECT o.observation_id, s.name, f.name, o.stream, o.start, o."end", o.digest, o.lines, o.bytes, o.truncated_lines,
+       o.redacted
+FROM observation_contexts o JOIN obs_sources s ON s.id = o.source JOIN obs_formats f ON f.id = o.format
+ORDER BY o.observation_id, s.name
+"""
+_WRITE = """
+UPDATE observation_contexts SET format = ?, stream = ?, start = ?, "end" = ?, digest = ?, lines = ?, bytes = ?,
+    truncated_lines = ?, redacted = ?
+WHERE id = ? AND format IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationRow:
+    """One noted batch; ``start`` and ``end`` are µs UTC."""
+
+    observation_id: str
+    source: str
+    format: str
+    stream: str = ""
+    start: int | None = None
+    end: int | None = None
+    digest: str = ""
+    lines: int = 0
+    bytes: int = 0
+    truncated_lines: int = 0
+    redacted: int = 0
+
+
+def read_batches(connection: sqlite3.Connection) -> list[ObservationRow]:
+    """All noted batches, by id."""
+    return [ObservationRow(*row) for row in connection.execute(_READ)]
+
+
+def write_batch(connection: sqlite3.Connection, lookups: Lookups, row: ObservationRow) -> bool:
+    """Note a batch; False when its id was noted before."""
+    key = lookups.observation_of(row.observation_id, row.source)
+    values = (
+        lookups.id_of("obs_formats", row.format),
+        row.stream,
+        row.start,
+        row.end,
+        row.digest,
+        row.lines,
+        row.bytes,
+        row.truncated_lines,
+        row.redacted,
+        key,
+    )
+    return connection.execute(_WRITE, values).rowcount == 1

@@ -1,0 +1,207 @@
+"""The bounded set of rows that events are folded into, with its caps on the number of keys."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+from attribution_lib.events.event import Position
+from attribution_lib.events.fold import (
+    MAX_BUCKETS,
+    MAX_SAMPLES,
+    FoldKey,
+    coarsened,
+    fold_into,
+    fold_key,
+    key_digest,
+    seed,
+)
+from attribution_lib.events.series import SERIES_FOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from attribution_lib.events.event import Event
+
+__all__ = ["KEYS_PER_PLACE", "KEYS_PER_RULE", "Folder"]
+
+KEYS_PER_PLACE = 2_000
+"""Keys that one rule may have on one (node, rank)."""
+KEYS_PER_RULE = 200_000
+_MINUTE = 60_000_000
+_INFINITY = float("inf")
+
+
+class _Quota:
+    """The keys of one rule, or of one rule on one node and rank: at most ``limit``, the smallest by digest stay."""
+
+    __slots__ = ("count", "heap", "limit")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.count = 0
+        self.heap: list[tuple[int, FoldKey]] | None = None
+        """(minus digest, key), filled when the limit is first reached; evicted keys are dropped when they surface."""
+
+
+class Folder:
+    """Folds events into rows as they come; owns every event given to it.
+
+    Which keys survive the caps depends on the set of all keys alone: a key that is put out never comes back, and
+    everything that ever fell under it is counted in its rule's ``overflow``.
+    """
+
+    def __init__(self, *, keys_per_place: int = KEYS_PER_PLACE, keys_per_rule: int = KEYS_PER_RULE) -> None:
+        self._rows: dict[FoldKey, Event] = {}
+        self._rules: dict[str, _Quota] = {}
+        self._places: dict[tuple[str, str | None, int | None], _Quota] = {}
+        self._overflow: dict[str, int] = {}
+        self._marked: list[Event] = []
+        self._keys_per_place = keys_per_place
+        self._keys_per_rule = keys_per_rule
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, event: Event) -> None:
+        """Fold one event in. A fresh one (no samples yet) is seeded; a row of a spill is taken as it is."""
+        if event.overflow:
+            self._overflow[event.rule] = self._overflow.get(event.rule, 0) + event.overflow
+            event.overflow = 0
+        key = fold_key(event)
+        row = self._rows.get(key)
+        if row is None:
+            if not event.samples:
+                seed(event)
+            self._insert(key, event)
+        elif event.fold == SERIES_FOLD or event.first is not event.last or not self._bump_event(key, event):
+            if not event.samples:
+                seed(event)
+            fold_into(row, event)
+
+    def add_all(self, events: Iterable[Event]) -> None:
+        """Fold many events in."""
+        for event in events:
+            self.add(event)
+
+    def _bump_event(self, key: FoldKey, event: Event) -> bool:
+        return self.bump(
+            key, event.timestamp, event.stream, event.line_num, event.occurrences, declared=event.node_declared
+        )
+
+    def bump(  # noqa: PLR0913 -- the hot path: what an occurrence is, without the event
+        self,
+        key: FoldKey,
+        timestamp: int | None,
+        stream: str,
+        line_num: int | None,
+        occurrences: int = 1,
+        *,
+        declared: bool = False,
+    ) -> bool:
+        """Count one more occurrence of a known key without building its event.
+
+        False, and nothing counted, when the event itself is needed: the key is new, the occurrence would be shown or
+        kept as a sample, or the rule keeps the last or the greatest payload.
+        """
+        row = self._rows.get(key)
+        if row is None or row.fold:
+            return False
+        samples = row.samples
+        if len(samples) < MAX_SAMPLES:
+            return False
+        place = (_INFINITY if timestamp is None else timestamp, stream, line_num or 0)
+        ceiling = samples[-1]
+        if place <= (_INFINITY if ceiling[0] is None else ceiling[0], ceiling[1], ceiling[2] or 0):
+            return False
+        row.occurrences += occurrences
+        if declared:
+            row.node_declared = True
+        last = row.last
+        if place > (_INFINITY if last[0] is None else last[0], last[1], last[2] or 0):
+            row.last = Position(timestamp, stream, line_num)
+        if timestamp is not None:
+            times = row.times
+            bucket = timestamp // _MINUTE // row.width
+            times[bucket] = times.get(bucket, 0) + occurrences
+            if len(times) > MAX_BUCKETS:
+                row.times, row.width = coarsened(times, row.width)
+        return True
+
+    def rows(self) -> Iterator[tuple[FoldKey, Event]]:
+        """Every key with its row, in no particular order; overflow is set on its rule's row of the smallest digest."""
+        self._place_overflow()
+        yield from self._rows.items()
+
+    def events(self) -> list[Event]:
+        """The rows, in no particular order."""
+        self._place_overflow()
+        return list(self._rows.values())
+
+    def _place_overflow(self) -> None:
+        for row in self._marked:
+            row.overflow = 0
+        self._marked.clear()
+        for rule, count in self._overflow.items():
+            keys = [key for key in self._rows if key[0] == rule]
+            if keys:
+                row = self._rows[min(keys, key=key_digest)]
+                row.overflow = count
+                self._marked.append(row)
+
+    def _insert(self, key: FoldKey, event: Event) -> None:
+        rule = self._rules.get(event.rule)
+        if rule is None:
+            rule = self._rules[event.rule] = _Quota(self._keys_per_rule)
+        place_key = (event.rule, event.node, event.rank)
+        place = self._places.get(place_key)
+        if place is None:
+            place = self._places[place_key] = _Quota(self._keys_per_place)
+        self._rows[key] = event
+        place.count += 1
+        rule.count += 1
+        if place.heap is None and rule.heap is None and place.count <= place.limit and rule.count <= rule.limit:
+            return
+        self._bound(key, event, place, rule)
+
+    def _bound(self, key: FoldKey, event: Event, place: _Quota, rule: _Quota) -> None:
+        """Note a key in the heaps that exist, and put out the greatest while a limit is exceeded."""
+        entry = (-key_digest(key), key)
+        for quota in (place, rule):
+            if quota.heap is not None:
+                heappush(quota.heap, entry)
+                if len(quota.heap) > 2 * quota.limit + 16:
+                    quota.heap = [held for held in quota.heap if held[1] in self._rows]
+                    heapify(quota.heap)
+        if place.count > place.limit:
+            if place.heap is None:
+                place.heap = self._heap(event, same_place=True)
+            self._evict(place.heap)
+        if rule.count > rule.limit:
+            if rule.heap is None:
+                rule.heap = self._heap(event, same_place=False)
+            self._evict(rule.heap)
+
+    def _heap(self, event: Event, *, same_place: bool) -> list[tuple[int, FoldKey]]:
+        heap = [
+            (-key_digest(key), key)
+            for key, row in self._rows.items()
+            if row.rule == event.rule and (not same_place or (row.node == event.node and row.rank == event.rank))
+        ]
+        heapify(heap)
+        return heap
+
+    def _evict(self, heap: list[tuple[int, FoldKey]]) -> None:
+        """Put out the greatest key that is still there and count what it held."""
+        while heap:
+            row = self._rows.pop(heappop(heap)[1], None)
+            if row is None:
+                continue
+            self._overflow[row.rule] = self._overflow.get(row.rule, 0) + row.occurrences
+            self._rules[row.rule].count -= 1
+            place_key = (row.rule, row.node, row.rank)
+            place = self._places[place_key]
+            place.count -= 1
+            if place.count == 0:
+                del self._places[place_key]
+            return

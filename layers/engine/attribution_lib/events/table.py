@@ -1,0 +1,271 @@
+"""The event store of one job: buffered rows, a SQLite database, snapshots and spills.
+
+The table is always the state before filtering. Attribution works on what ``load()`` returns, fresh copies, so the
+table itself is the checkpoint that the next ingestion continues from.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Self
+
+from attribution_lib.errors import StoreClosedError, StoreFormatError
+from attribution_lib.events.batches import ObservationRow, read_batches, write_batch
+from attribution_lib.events.codec import Row, decode_rows, encode_event
+from attribution_lib.events.folder import Folder
+from attribution_lib.events.lookups import Lookups
+from attribution_lib.events.schema import EVENT_COLUMNS, SCHEMA, SCHEMA_VERSION
+from attribution_lib.events.spill import decode_spill, encode_spill, pack_header, split_header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from attribution_lib.events.event import Event
+    from attribution_lib.events.fold import FoldKey
+    from attribution_lib.observation import Observation
+
+__all__ = ["EventManager"]
+
+_BUFFERED_ROWS = 50_000
+_LOOSE_ROWS = 50_000
+"""Rows that may lie unfolded in the table before it is folded in place."""
+_COLUMNS = ", ".join(EVENT_COLUMNS)
+_INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES ({', '.join('?' * len(EVENT_COLUMNS))})"  # noqa: S608 -- our columns
+_SELECT = f"SELECT {_COLUMNS} FROM events"  # noqa: S608 -- our columns
+
+
+class EventManager:
+    """Stores one job's events: ``add`` and ``record_observation`` write, ``load`` reads, ``close`` releases.
+
+    ``path`` None keeps the database in memory; a path is created, or opened again. Events are folded and buffered until
+    ``flush`` (or until they are asked for). ``close()`` flushes first; ``close(flush=False)`` and the destructor
+    discard what is buffered. Any use after ``close`` raises ``StoreClosedError``. Not for two threads at a time.
+    """
+
+    def __init__(self, path: Path | str | None = None, *, context: str = "", rules_digest: str = "") -> None:
+        self._connection: sqlite3.Connection | None = None
+        self._buffer = Folder()
+        self._connection = _connect(path)
+        self._create(context, rules_digest)
+        self._lookups = Lookups(self._connection)
+        self._loose = 0
+        self._count_rows()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close(flush=kind is None)
+
+    def __del__(self) -> None:
+        self.close(flush=False)
+
+    def add(self, event: Event) -> None:
+        """Fold one event into the store, which owns it from now on."""
+        self._open()
+        self._buffer.add(event)
+        if len(self._buffer) >= _BUFFERED_ROWS:
+            self.flush()
+            self._bound_loose()
+
+    def bump(  # noqa: PLR0913 -- what an occurrence is, without its event
+        self,
+        key: FoldKey,
+        timestamp: int | None,
+        stream: str,
+        line_num: int | None,
+        occurrences: int = 1,
+        *,
+        declared: bool = False,
+    ) -> bool:
+        """Count one more occurrence of a buffered row; False when the event itself is needed (see ``Folder.bump``)."""
+        return self._buffer.bump(key, timestamp, stream, line_num, occurrences, declared=declared)
+
+    def add_all(self, events: Iterable[Event]) -> None:
+        """Fold many events in."""
+        for event in events:
+            self.add(event)
+
+    def record_observation(
+        self, observation: Observation, *, lines: int, size: int, truncated_lines: int = 0, redacted: int | None = None
+    ) -> bool:
+        """Note a batch whose events were added; False, and nothing noted, when it was noted before."""
+        row = ObservationRow(
+            observation_id=observation.observation_id,
+            source=observation.source.value,
+            format=observation.format.value,
+            stream=observation.stream,
+            start=observation.start,
+            end=observation.end,
+            digest=observation.digest,
+            lines=lines,
+            bytes=size,
+            truncated_lines=truncated_lines,
+            redacted=observation.redacted if redacted is None else redacted,
+        )
+        return write_batch(self._open(), self._lookups, row)
+
+    def observations(self) -> list[ObservationRow]:
+        """The batches noted so far, by id."""
+        return read_batches(self._open())
+
+    def known_digest(self, observation_id: str) -> str | None:
+        """The digest of a batch noted under this id; None when there is none."""
+        query = "SELECT digest FROM observation_contexts WHERE observation_id = ? AND format IS NOT NULL"
+        found = self._open().execute(query, (observation_id,)).fetchone()
+        return None if found is None else str(found[0])
+
+    def flush(self) -> None:
+        """Write buffered events to the table."""
+        connection = self._open()
+        if len(self._buffer):
+            events = self._buffer.events()
+            self._buffer = Folder()
+            self._append([encode_event(event, self._lookups) for event in events])
+        connection.commit()
+
+    def load(self) -> list[Event]:
+        """Fresh events, folded; the same content whatever the order in which they came."""
+        self.flush()
+        events = self._read()
+        if not self._loose:
+            return events
+        folder = Folder()
+        folder.add_all(events)
+        return folder.events()
+
+    def serialize(self) -> bytes:
+        """A snapshot of the store: one header line (schema version, rules digest), then the database."""
+        self._fold_in_place()
+        return pack_header(self.rules_digest) + b"\n" + self._open().serialize()
+
+    @classmethod
+    def deserialize(cls, data: bytes) -> EventManager:
+        """A store in memory from a snapshot; ``StoreFormatError`` when it cannot be read."""
+        _, body = split_header(data, "snapshot")
+        manager = cls()
+        try:
+            manager._open().deserialize(body)
+            manager._lookups.reload()
+            manager._count_rows()
+        except sqlite3.DatabaseError as error:
+            manager.close(flush=False)
+            msg = f"snapshot: {error}; ignore it and read the spills again"
+            raise StoreFormatError(msg) from error
+        return manager
+
+    def export_spill(self) -> bytes:
+        """Batches and folded events as gzipped NDJSON with names in place of ids; equal stores give equal bytes."""
+        self._fold_in_place()
+        rows = self._open().execute(_SELECT)
+        return encode_spill(rows, self.observations(), self._lookups, self.rules_digest)
+
+    def import_spill(self, data: bytes, *, spill_id: str = "") -> bool:
+        """Add a spill's batches and events in one transaction; False when ``spill_id`` was imported before."""
+        self.flush()
+        connection = self._open()
+        if spill_id and spill_id in self.spill_ids():
+            return False
+        try:
+            batches, rows = decode_spill(data, self._lookups)
+            for batch in batches:
+                write_batch(connection, self._lookups, batch)
+            self._append(rows)
+            if spill_id:
+                connection.execute("INSERT INTO spills (id) VALUES (?)", (spill_id,))
+        except BaseException:
+            connection.rollback()
+            self._lookups.reload()
+            self._count_rows()
+            raise
+        connection.commit()
+        self._bound_loose()
+        return True
+
+    def spill_ids(self) -> frozenset[str]:
+        """Ids of the spills that this store holds."""
+        return frozenset(row[0] for row in self._open().execute("SELECT id FROM spills"))
+
+    @property
+    def rules_digest(self) -> str:
+        """The digest of the rules that these events were extracted with."""
+        return str(self._open().execute("SELECT rules_digest FROM store").fetchone()[0])
+
+    def close(self, *, flush: bool = True) -> None:
+        """Flush (unless told to discard) and release the database; closing twice does nothing."""
+        connection = self._connection
+        if connection is None:
+            return
+        try:
+            if flush:
+                self.flush()
+        finally:
+            self._connection = None
+            self._buffer = Folder()
+            connection.close()
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            msg = "this event store is closed; make a new one, or use it before close()"
+            raise StoreClosedError(msg)
+        return self._connection
+
+    def _create(self, context: str, rules_digest: str) -> None:
+        """Make the tables of a new database; one that exists must have this version's tables."""
+        connection = self._open()
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version == SCHEMA_VERSION:
+            return
+        if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+            msg = f"event store: schema version {version}; expected {SCHEMA_VERSION}: start from an empty file"
+            raise StoreFormatError(msg)
+        connection.executescript(SCHEMA)
+        connection.execute("INSERT INTO contexts (id, name) VALUES (1, ?)", (context,))
+        connection.execute("INSERT INTO store (rules_digest, folded_rows) VALUES (?, 0)", (rules_digest,))
+        connection.commit()
+
+    def _count_rows(self) -> None:
+        query = "SELECT folded_rows, (SELECT count(*) FROM events) FROM store"
+        self._folded, rows = self._open().execute(query).fetchone()
+        self._loose = rows - self._folded
+
+    def _append(self, rows: Sequence[Row]) -> None:
+        """Insert rows that are folded among themselves; into an empty table they are the folded state."""
+        connection = self._open()
+        connection.executemany(_INSERT, rows)
+        if self._folded or self._loose:
+            self._loose += len(rows)
+        else:
+            self._folded = len(rows)
+            connection.execute("UPDATE store SET folded_rows = ?", (self._folded,))
+
+    def _read(self) -> list[Event]:
+        return decode_rows(self._open().execute(_SELECT).fetchall(), self._lookups)
+
+    def _bound_loose(self) -> None:
+        if self._loose > max(_LOOSE_ROWS, self._folded):
+            self._fold_in_place()
+
+    def _fold_in_place(self) -> None:
+        """Make the table hold each key once."""
+        self.flush()
+        if not self._loose:
+            return
+        connection = self._open()
+        events = self.load()
+        connection.execute("DELETE FROM events")
+        self._folded = self._loose = 0
+        self._append([encode_event(event, self._lookups) for event in events])
+        connection.commit()
+
+
+def _connect(path: Path | str | None) -> sqlite3.Connection:
+    # The destructor may run in another thread than the one that made the store.
+    connection = sqlite3.connect(":memory:" if path is None else path, check_same_thread=False)
+    if path is None:
+        connection.execute("PRAGMA journal_mode = MEMORY")
+    return connection

@@ -147,7 +147,7 @@ class Attributor:
             job=self._job.identity,
             observation=observation,
             buffer=buffer,
-            sink=self._events.add,
+            events=self._events,
             crashes=self._crashes,
         ).run()
         self._events.record_observation(

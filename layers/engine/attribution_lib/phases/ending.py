@@ -85,12 +85,18 @@ def is_independent(event: Event, symptom: SymptomDef, ending: JobEnding) -> bool
         return event.first.timestamp < ending.time or (
             event.first.timestamp == ending.time and _precedes_in_stream(event, ending.event)
         )
-    if ending.event is not None and (event.source, event.stream) == (ending.event.source, ending.event.stream):
+    if ending.event is not None and _same_stream(event, ending.event):
         return _precedes_in_stream(event, ending.event)
     return not symptom.teardown
 
 
+def _same_stream(event: Event, stop: Event) -> bool:
+    """Scheduler facts stand on no line, so nothing precedes or follows them."""
+    lines = event.line_num is not None and stop.line_num is not None
+    return lines and (event.source, event.stream) == (stop.source, stop.stream)
+
+
 def _precedes_in_stream(event: Event, stop: Event | None) -> bool:
-    if stop is None or (event.source, event.stream) != (stop.source, stop.stream):
+    if stop is None or not _same_stream(event, stop):
         return False
     return (event.first.line_num or 0) < (stop.first.line_num or 0)

@@ -7,35 +7,33 @@ seen before byte for byte costs one look-up.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from attribution_lib.events.event import Clock, Event, EventType, Position, Sample
-from attribution_lib.observation import Source
+from attribution_lib.events.event import Clock, Event, EventType
+from attribution_lib.events.fold import make_key
 from attribution_lib.phases.accumulate import run_accumulator
-from attribution_lib.rules.emission import TextEmission, emit_text
-from attribution_lib.rules.model import EMIT_TYPES, AccumulatorRule
+from attribution_lib.rules.emission import Emitted, emit_accumulated, emit_text
+from attribution_lib.rules.model import AccumulatorRule
 from attribution_lib.text.prefixes import Prefix, parse_prefix
 from attribution_lib.text.stamps import entry_stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from attribution_lib.events.fold import FoldKey
     from attribution_lib.job.model import JobIdentity
     from attribution_lib.observation import Observation
     from attribution_lib.phases.accumulate import Segment
     from attribution_lib.phases.refine import CrashLog
-    from attribution_lib.rules.model import Emission
     from attribution_lib.rules.plan import ExtractionPlan, PlannedRule
     from attribution_lib.text.lines import TextBuffer
 
-__all__ = ["LineExtractor"]
+__all__ = ["EventSink", "LineExtractor"]
 
 _DATUM_SIDE = 2_048
 """Half of the 4 KiB that an event keeps of its line."""
 _CONTEXT_LINES = 5
 _CONTEXT_BYTES = 512
-_MINUTE = 60_000_000
 _MEMORY = 4_096
 """How many distinct lines are remembered before the memory starts afresh."""
 
@@ -45,35 +43,57 @@ class _Read:
     """What one distinct line says, whatever its number: one entry per rule that confirmed a hit."""
 
     prefix: Prefix
-    hits: tuple[tuple[PlannedRule, Mapping[str, str], TextEmission | None, str], ...]
+    hits: tuple[tuple[PlannedRule, Mapping[str, str], Emitted | None, str], ...]
     """(rule, captures, what it emits (None for accumulators), datum)."""
+
+
+class EventSink(Protocol):
+    """Where events go; see ``events.folder.Folder`` for what ``bump`` answers."""
+
+    def add(self, event: Event) -> None:
+        """Take one event."""
+        ...
+
+    def bump(  # noqa: PLR0913 -- an occurrence without its event
+        self,
+        key: FoldKey,
+        timestamp: int | None,
+        stream: str,
+        line_num: int | None,
+        occurrences: int = 1,
+        *,
+        declared: bool = False,
+    ) -> bool:
+        """Count one more occurrence of a known key; False when the event itself is needed."""
+        ...
 
 
 @dataclass(slots=True)
 class LineExtractor:
-    """Extracts one text observation into ``sink`` (called once per event, in line order)."""
+    """Extracts one text observation into ``events``, in line order."""
 
     plan: ExtractionPlan
     job: JobIdentity
     observation: Observation
     buffer: TextBuffer
-    sink: Callable[[Event], None]
+    events: EventSink
     crashes: CrashLog
     _memory: dict[bytes, _Read] = field(default_factory=dict)
 
     def run(self) -> None:
         """Scan the whole buffer, confirm line by line, emit."""
-        lines: list[tuple[int, int, list[tuple[int, int]]]] = []
-        for hit in self.plan.matcher.scan(self.buffer.data):
-            if lines and lines[-1][0] == hit.start:
-                lines[-1][2].append((hit.pattern, hit.hit_end - hit.start))
-            else:
-                lines.append((hit.start, hit.end, [(hit.pattern, hit.hit_end - hit.start)]))
-        numbers = self.buffer.line_numbers([start for start, _, _ in lines])
-        for (start, end, hits), line_num in zip(lines, numbers, strict=True):
-            self._line((start, end), line_num, hits)
+        segment = (-1, -1)
+        hits: list[tuple[int, int]] = []
+        for start, end, pattern, hit_end in self.plan.matcher.scan(self.buffer.data):
+            if start != segment[0]:
+                if hits:
+                    self._line(segment, hits)
+                segment, hits = (start, end), []
+            hits.append((pattern, hit_end - start))
+        if hits:
+            self._line(segment, hits)
 
-    def _line(self, segment: Segment, line_num: int, hits: list[tuple[int, int]]) -> None:
+    def _line(self, segment: Segment, hits: list[tuple[int, int]]) -> None:
         data = self.buffer.data[segment[0] : segment[1]]
         read = self._memory.get(data)
         if read is None:
@@ -81,6 +101,9 @@ class LineExtractor:
             if len(self._memory) >= _MEMORY:
                 self._memory.clear()
             self._memory[data] = read
+        if not read.hits:
+            return
+        line_num = self.buffer.line_numbers((segment[0],))[0]
         for planned, captures, emitted, datum in read.hits:
             if emitted is not None:
                 self._emit(planned, emitted, read.prefix, segment, line_num, datum)
@@ -89,7 +112,7 @@ class LineExtractor:
 
     def _read(self, data: bytes, hits: list[tuple[int, int]]) -> _Read:
         """Confirm the candidate rules on one line and work out what each emits."""
-        confirmed: list[tuple[PlannedRule, Mapping[str, str], TextEmission | None, str]] = []
+        confirmed: list[tuple[PlannedRule, Mapping[str, str], Emitted | None, str]] = []
         prefix: Prefix | None = None
         for pattern, hit_end in hits:
             planned = self.plan.rules[pattern]
@@ -127,33 +150,44 @@ class LineExtractor:
             number = line_num if place == segment else self.buffer.line_numbers([place[0]])[0]
             line = self.buffer.decode(*place)
             own = prefix if place == segment else parse_prefix(line[: 2 * _DATUM_SIDE], self.plan.source)
-            self._emit(planned, _text_emission(emission), own, place, number, line[: 2 * _DATUM_SIDE])
+            self._emit(planned, emit_accumulated(emission), own, place, number, line[: 2 * _DATUM_SIDE])
 
     def _emit(  # noqa: PLR0913 -- one event's parts; split they would only be passed on together
-        self, planned: PlannedRule, emitted: TextEmission, prefix: Prefix, segment: Segment, line_num: int, datum: str
+        self,
+        planned: PlannedRule,
+        emitted: Emitted,
+        prefix: Prefix,
+        segment: Segment,
+        line_num: int,
+        datum: str,
     ) -> None:
-        """Build one event: place and time from the entry first, then from the line."""
+        """Count one occurrence; its event is built only when it would be shown, kept as a sample, or is the first."""
         observation = self.observation
         index = line_num - observation.first_line
         timestamp, clock = self._time(index, prefix)
-        declared = _column(observation.entries.nodes, index) or observation.node or prefix.node
-        rank = next(
-            (
-                value
-                for value in (_column(observation.entries.ranks, index), emitted.rank, prefix.rank, observation.rank)
-                if value is not None
-            ),
-            None,
-        )
-        payload: dict[str, Any] = dict(emitted.payload)
-        if emitted.peer:
-            payload["peer"] = emitted.peer
-        if rank is None and prefix.task is not None:
-            payload["task"] = prefix.task
+        declared = emitted.node or _column(observation.entries.nodes, index) or observation.node or prefix.node
+        rank = self._rank(index, emitted, prefix)
         rule = planned.rule
-        position = Position(timestamp, observation.stream, line_num)
+        payload = emitted.payload
+        key_fields = tuple([str(payload.get(name, "")) for name in rule.key]) if rule.key else ()
+        place = (declared, rank, emitted.device or prefix.device)
+        key = make_key(
+            rule.name,
+            emitted.event_type,
+            observation.source.value,
+            *place,
+            emitted.symptom,
+            clock,
+            key_fields,
+            observation.stream,
+            timestamp,
+        )
+        if self.events.bump(
+            key, timestamp, observation.stream, line_num, prefix.repeated, declared=declared is not None
+        ):
+            return
         before, after = self._context(segment) if emitted.event_type == EventType.BAD_NODE else ((), ())
-        self.sink(
+        self.events.add(
             Event(
                 event_type=emitted.event_type,
                 rule=rule.name,
@@ -162,25 +196,29 @@ class LineExtractor:
                 line_num=line_num,
                 timestamp=timestamp,
                 clock=clock,
-                node=emitted.node or declared,
+                node=declared,
                 rank=rank,
-                device=emitted.device or prefix.device,
+                device=place[2],
                 symptom=emitted.symptom,
-                payload=payload,
+                payload=_payload(emitted, rank, prefix),
                 datum=datum,
                 observation_id=observation.observation_id,
-                key_fields=tuple(str(payload.get(name, "")) for name in rule.key),
+                key_fields=key_fields,
                 fold=getattr(rule, "fold", ""),
                 occurrences=prefix.repeated,
-                first=position,
-                last=position,
-                times={} if timestamp is None else {timestamp // _MINUTE: prefix.repeated},
-                samples=(Sample(timestamp, observation.stream, line_num, line_digest(datum), datum),),
                 context_before=before,
                 context_after=after,
-                node_declared=bool(emitted.node or declared),
+                node_declared=declared is not None,
             )
         )
+
+    def _rank(self, index: int, emitted: Emitted, prefix: Prefix) -> int | None:
+        """The entry's rank, else what the rule read, else the line's tag, else the stream's."""
+        entry = _column(self.observation.entries.ranks, index)
+        for rank in (entry, emitted.rank, prefix.rank, self.observation.rank):
+            if rank is not None:
+                return rank
+        return None
 
     def _time(self, index: int, prefix: Prefix) -> tuple[int | None, Clock]:
         stamp = _column(self.observation.entries.stamps, index)
@@ -190,37 +228,24 @@ class LineExtractor:
 
     def _context(self, segment: Segment) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Up to five lines on either side, each cut to 512 bytes."""
-        data = self.buffer.data
-        before: list[str] = []
-        end = segment[0] - 1
-        while end >= 0 and len(before) < _CONTEXT_LINES:
-            start = data.rfind(b"\n", max(end - (1 << 20), 0), end) + 1
-            before.append(data[start : min(end, start + _CONTEXT_BYTES)].decode("utf-8", "replace"))
-            end = start - 1
-        after: list[str] = []
-        start = segment[1] + 1
-        while start < len(data) and len(after) < _CONTEXT_LINES:
-            stop = data.find(b"\n", start)
-            stop = len(data) if stop < 0 else stop
-            after.append(data[start : min(stop, start + _CONTEXT_BYTES)].decode("utf-8", "replace"))
-            start = stop + 1
-        return tuple(reversed(before)), tuple(after)
+        buffer = self.buffer
+        before = buffer.before(segment[0], _CONTEXT_LINES)
+        after = buffer.after(segment[1], _CONTEXT_LINES)
+        cut = [buffer.decode(start, min(end, start + _CONTEXT_BYTES)) for start, end in (*before, *after)]
+        return tuple(cut[: len(before)]), tuple(cut[len(before) :])
 
 
 _NO_PREFIX = Prefix()
 
 
-def _text_emission(emission: Emission) -> TextEmission:
-    """An accumulator's emission in the form of a line rule's."""
-    return TextEmission(
-        event_type=EMIT_TYPES[emission.type],
-        symptom=emission.symptom or None,
-        node=emission.node or None,
-        rank=emission.rank,
-        peer=emission.peer or None,
-        device=emission.device or None,
-        payload=dict(emission.payload),
-    )
+def _payload(emitted: Emitted, rank: int | None, prefix: Prefix) -> dict[str, str]:
+    """What the rule captured, with the peer it names and the launcher's task number where no rank is known."""
+    payload = emitted.payload
+    if emitted.peer:
+        payload = {**payload, "peer": emitted.peer}
+    if rank is None and prefix.task is not None:
+        payload = {**payload, "task": str(prefix.task)}
+    return payload
 
 
 def _datum(data: bytes, hit_end: int) -> str:
@@ -234,8 +259,3 @@ def _datum(data: bytes, hit_end: int) -> str:
 def _column(values: Any, index: int) -> Any:
     """One entry's value of a column that may be empty (no entry carries one)."""
     return values[index] if values and 0 <= index < len(values) else None
-
-
-def line_digest(text: str) -> str:
-    """A short stable digest that orders equal positions."""
-    return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -1,0 +1,128 @@
+"""The decision: contenders, margins, the path and what is said when nothing decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from engine_kit import applog, engine_of, syslog, verdict_of
+
+from attribution_lib.taxonomy import Confidence, Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from attribution_lib.rules.engine import RuleEngine
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> RuleEngine:
+    return engine_of(tmp_path_factory.mktemp("rules"))
+
+
+def test_a_single_contender_wins_with_high_confidence_and_names_its_line(engine: RuleEngine) -> None:
+    verdict = verdict_of(engine, applog("starting", "[rank0]: CODE RAISED", "bye"))
+    assert (verdict.outcome, verdict.confidence) == (Outcome.APPLICATION_ERROR, Confidence.HIGH)
+    root = verdict.root_cause
+    assert root is not None
+    assert (root.source, root.stream, root.line_num, root.rank) == ("applog", "applog.log", 2, 0)
+    assert root.evidence == "[rank0]: CODE RAISED"
+    assert (root.context.before, root.context.after) == (["starting"], ["bye"])
+    assert root.rule_location.startswith("rules")
+
+
+def test_an_application_error_makes_no_node_bad(engine: RuleEngine) -> None:
+    assert verdict_of(engine, applog("CODE RAISED", node="n1")).bad_nodes == []
+
+
+def test_a_margin_of_a_hundred_ranks_decides_with_medium_confidence(engine: RuleEngine) -> None:
+    verdict = verdict_of(engine, applog("CODE RAISED", "PART BROKE", node="n1"))
+    assert (verdict.outcome, verdict.confidence) == (Outcome.GPU_HARDWARE, Confidence.MEDIUM)
+    assert [row.symptom for row in verdict.alternatives] == ["Code raised"]
+    assert [row.node for row in verdict.bad_nodes] == ["n1"]
+
+
+def test_two_sub_domains_within_the_margin_are_ambiguous(engine: RuleEngine) -> None:
+    verdict = verdict_of(engine, applog("DRIVER HUNG", "PART BROKE", node="n1"))
+    assert (verdict.outcome, verdict.confidence) == (Outcome.AMBIGUOUS, Confidence.LOW)
+    assert [row.symptom for row in verdict.alternatives] == ["Driver hung"]
+
+
+def test_an_ambiguous_contender_never_reduces_anothers_margin(engine: RuleEngine) -> None:
+    verdict = verdict_of(engine, applog("BARE CRASH", "CODE RAISED"))
+    assert (verdict.outcome, verdict.confidence) == (Outcome.APPLICATION_ERROR, Confidence.HIGH)
+
+
+def test_only_consequences_are_a_communication_failure(engine: RuleEngine) -> None:
+    verdict = verdict_of(engine, applog("PEER GONE", "TASK EXITED"))
+    assert verdict.outcome is Outcome.COMMUNICATION_FAILURE
+    assert verdict.root_cause is not None
+    assert verdict.root_cause.symptom == "Peer gone"
+
+
+def test_only_echoes_are_unknown_but_still_shown(engine: RuleEngine) -> None:
+    verdict = verdict_of(engine, applog("TASK EXITED"))
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert verdict.root_cause is not None
+    assert verdict.root_cause.evidence == "TASK EXITED"
+
+
+def test_without_evidence_the_scheduler_facts_stand_in_for_a_root(engine: RuleEngine) -> None:
+    verdict = verdict_of(engine, exit_code="1:0", reason="NonZeroExitCode")
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert verdict.root_cause is not None
+    assert (verdict.root_cause.source, verdict.root_cause.line_num) == ("scheduler", None)
+    assert verdict.root_cause.evidence == "State=FAILED ExitCode=1:0 Reason=NonZeroExitCode"
+
+
+def test_undecided_verdicts_ask_for_the_sources_nobody_gave(engine: RuleEngine) -> None:
+    verdict = verdict_of(engine, applog("PEER GONE"))
+    assert [need.source for need in verdict.needed_evidence] == ["syslog", "scheduler", "node_metrics"]
+
+
+def test_a_fault_off_the_path_is_an_alternative(engine: RuleEngine) -> None:
+    verdict = verdict_of(
+        engine,
+        applog("2026-06-01T03:00:00Z CODE RAISED", node="n1"),
+        syslog("2026-06-01T03:05:00Z n2 kernel: PART BROKE"),
+    )
+    assert verdict.outcome is Outcome.APPLICATION_ERROR
+    assert [row.symptom for row in verdict.alternatives] == ["Part broke"]
+    assert "n2" in {row.node for row in verdict.interesting_nodes}
+
+
+def test_a_fault_on_a_node_that_a_communication_symptom_names_is_on_the_path(engine: RuleEngine) -> None:
+    verdict = verdict_of(
+        engine,
+        applog("2026-06-01T03:00:00Z PEER GONE peer=n2", "2026-06-01T03:00:01Z CODE RAISED", node="n1"),
+        syslog("2026-06-01T03:05:00Z n2 kernel: PART BROKE"),
+    )
+    assert verdict.outcome is Outcome.GPU_HARDWARE
+    assert [row.node for row in verdict.bad_nodes] == ["n2"]
+
+
+def test_a_fault_elsewhere_still_wins_over_mere_consequences(engine: RuleEngine) -> None:
+    verdict = verdict_of(
+        engine,
+        applog("2026-06-01T03:00:00Z PEER GONE", node="n1"),
+        syslog("2026-06-01T03:05:00Z n2 kernel: PART BROKE"),
+    )
+    assert verdict.outcome is Outcome.GPU_HARDWARE
+
+
+def test_nodes_outside_the_job_never_become_bad(engine: RuleEngine) -> None:
+    verdict = verdict_of(engine, syslog("2026-06-01T03:05:00Z n9 kernel: PART BROKE"))
+    assert verdict.bad_nodes == []
+    assert verdict.outcome is Outcome.UNKNOWN
+
+
+def test_of_equal_ranks_the_first_in_time_wins(engine: RuleEngine, tmp_path: Path) -> None:
+    engine = engine_of(
+        tmp_path,
+        '[[symptom]]\nname = "Other raised"\noutcome = "data_error"\nrank = 700\nscope = "job"\ndocs = "x"\n'
+        "[[extractor]]\nname = 'Other'\nmatch_re = 'OTHER RAISED'\nemit = { type = 'bad_node', symptom = 'Other raised' }\n",
+    )
+    verdict = verdict_of(
+        engine, applog("2026-06-01T03:00:05Z CODE RAISED", "2026-06-01T03:00:01Z OTHER RAISED", stream="b")
+    )
+    assert verdict.outcome is Outcome.DATA_ERROR

@@ -24,6 +24,10 @@ class ByteSet:
         """Every byte that a line can hold and this set does not."""
         return ByteSet(_ALL & ~self.mask & ~_LINE_FEED)
 
+    def within_line(self) -> ByteSet:
+        """Without the line feed, which no segment holds."""
+        return ByteSet(self.mask & ~_LINE_FEED)
+
     def values(self) -> list[int]:
         """The members, ascending."""
         members = []

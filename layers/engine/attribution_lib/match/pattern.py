@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import re2
 
 from attribution_lib.errors import MatcherError
-from attribution_lib.match.syntax import Sequence, UnsupportedSyntaxError, parse
-from attribution_lib.match.widen import render, widen
+from attribution_lib.match.syntax import UnsupportedSyntaxError, parse
+from attribution_lib.match.widen import may_be_empty, render, widen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ class Confirm(Protocol):
         """The named groups that took part, decoded; None when the pattern does not match.
 
         On a segment of more than 24 KiB the 8 KiB before ``hit_end`` (where the accelerator saw the hit end) and the
-        16 KiB after it are tried first, then everything after. A captured text is cut to 8 KiB.
+        16 KiB after it are tried first, then everything. A captured text is cut to 8 KiB.
         """
         ...
 
@@ -49,7 +49,7 @@ def superset(match_re: str, engine: str = "re2") -> str:
     Raises ``UnsupportedSyntaxError`` where none can be derived, or where it would be found in every line.
     """
     wide = widen(parse(match_re, engine))
-    if wide == Sequence():
+    if may_be_empty(wide):
         message = "it requires nothing that can be looked for"
         raise UnsupportedSyntaxError(message)
     return render(wide)
@@ -82,8 +82,8 @@ class _ConfirmBase:
         if size <= _BEFORE + _AFTER:
             spans = self._spans(segment, 0, size)
         else:
-            start = max(hit_end - _BEFORE, 0)
-            spans = self._spans(segment, start, min(hit_end + _AFTER, size)) or self._spans(segment, start, size)
+            window = max(hit_end - _BEFORE, 0), min(hit_end + _AFTER, size)
+            spans = self._spans(segment, *window) or self._spans(segment, 0, size)
         if spans is None:
             return None
         captures = {}

@@ -147,7 +147,7 @@ class _Reader:
         return [*characters[:-1], *(self.repeated(last) for last in characters[-1:])]
 
     def literal(self, char: str) -> ByteSet:
-        members = of(char.encode("latin-1"))
+        members = of(char.encode("latin-1")).within_line()
         return members.caseless() if self.caseless else members
 
     def atom(self) -> Node:
@@ -277,7 +277,7 @@ class _Reader:
         self.take("]")
         if self.caseless:
             members = Reading(members.widest.caseless(), members.narrowest)
-        return members.complement().widest if negated else members.widest
+        return (members.complement() if negated else members).widest.within_line()
 
     def class_item(self) -> Reading:
         """One member of a class: a character, a range, an escape or ``[:alpha:]``."""

@@ -7,9 +7,9 @@ once; where in the line the report ends does not matter, because confirmation lo
 from __future__ import annotations
 
 from attribution_lib.match.byteset import ANY, ByteSet
-from attribution_lib.match.syntax import Assertion, Choice, Node, Repeat, Sequence
+from attribution_lib.match.syntax import Assertion, Choice, Node, Repeat, Sequence, UnsupportedSyntaxError
 
-__all__ = ["render", "widen"]
+__all__ = ["literal_length", "may_be_empty", "render", "widen"]
 
 _MAX_BOUND = 16
 """Counts above are opened up."""
@@ -110,7 +110,8 @@ def _cut_weak_start(node: Node) -> Node:
         return node
     start = next(start for start, length in runs if length >= wanted)
     head = Sequence(node.items[:start])
-    costly = _is_unbounded(head) or literal_length(head) <= 1
+    anchored = all(isinstance(item, Assertion) for item in head.items)
+    costly = not anchored and (_is_unbounded(head) or literal_length(head) <= 1)
     return _join(list(node.items[start:])) if costly else node
 
 
@@ -146,6 +147,19 @@ def literal_length(node: Node) -> int:
             return literal_length(item) if low else 0
         case _:
             return int(_is_letter(node))
+
+
+def may_be_empty(node: Node) -> bool:
+    """Whether the empty text matches."""
+    match node:
+        case Sequence(items):
+            return all(may_be_empty(item) for item in items)
+        case Choice(options):
+            return any(may_be_empty(option) for option in options)
+        case Repeat(item, low, _):
+            return low == 0 or may_be_empty(item)
+        case _:
+            return isinstance(node, Assertion)
 
 
 def _is_unbounded(node: Node) -> bool:
@@ -199,6 +213,9 @@ def _render_set(members: ByteSet) -> str:
     if members == ANY:
         return "."
     values = members.values()
+    if not values:
+        message = "it asks for a line end within a line"
+        raise UnsupportedSyntaxError(message)
     if len(values) == 1:
         return _render_byte(values[0])
     ranges: list[list[int]] = []

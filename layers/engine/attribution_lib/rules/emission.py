@@ -58,6 +58,12 @@ class Emitter:
     consumed: frozenset[str]
     """Captures that name the place and nothing else: they are not repeated in the payload."""
 
+    @property
+    def symptoms(self) -> frozenset[str]:
+        """Every symptom that this can emit."""
+        rows = [*self.rows.values(), *([self.fixed] if self.fixed else []), *([self.default] if self.default else [])]
+        return frozenset(row.symptom for row in rows if row.symptom is not None)
+
     def __call__(self, captures: Mapping[str, str]) -> Emitted | None:
         """The emission for these captures; None when a code is in no catalogue row and the rule has no default."""
         if self.decode is not None:

@@ -125,8 +125,9 @@ def _read_line(reader: TableReader) -> LineSample:
     if not kind.expects_hit:
         because = reader.text("because")
         reader.text("origin", default="")
+        rule = _optional(reader, "rule")
         reader.finish()
-        return LineSample(kind, reader.location, line, source, because, also=also)
+        return LineSample(kind, reader.location, line, source, because, rule=rule, also=also)
     sample = LineSample(
         kind=kind,
         location=reader.location,

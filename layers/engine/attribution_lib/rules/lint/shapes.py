@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from attribution_lib.match.syntax import Node
     from attribution_lib.rules.model import TextRule
 
-__all__ = ["literals", "nested_repeats", "required_literal", "starts_loose", "tree_of", "words_of"]
+__all__ = ["literals", "required_literal", "starts_loose", "states_of", "tree_of", "words_of"]
 
 _WORD = re.compile(r"[a-z0-9_]{4,}")
 _BOTH_CASES = 2
@@ -91,22 +91,18 @@ def starts_loose(tree: Node) -> bool:
             return False
 
 
-_ANYTHING = 200
-"""A class of more bytes than this is "anything" (``.``, ``\\S``, ``[^:]``)."""
+_ANYTHING = 250
+"""A class of more bytes than this is "anything"; ``\\S+`` in front is a word that the rule may want to capture."""
 
 
-def nested_repeats(tree: Node, *, inside: bool = False) -> bool:
-    """True when something repeated without end, or very often, stands inside something else that is."""
+def states_of(tree: Node) -> int:
+    """About how many states a pattern costs once its counted repeats are written out."""
     match tree:
         case Sequence(items):
-            return any(nested_repeats(item, inside=inside) for item in items)
+            return sum(states_of(item) for item in items)
         case Choice(options):
-            return any(nested_repeats(option, inside=inside) for option in options)
-        case Repeat(item, _, high):
-            many = high is None or high >= _MANY
-            return (many and inside) or nested_repeats(item, inside=inside or many)
+            return sum(states_of(option) for option in options)
+        case Repeat(item, low, high):
+            return states_of(item) * max(low, high or 0, 1)
         case _:
-            return False
-
-
-_MANY = 20
+            return 1

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["MissingDocs", "RankBand", "UnreachableSymptom", "emitted_symptoms"]
 
 _SHORTEST_DOCS = 20
-_BANDS: dict[Outcome, tuple[int, int]] = {
-    Outcome.COMMUNICATION_FAILURE: (300, 400),
-    Outcome.NODE_DOWN: (500, 590),
-    Outcome.AMBIGUOUS: (400, 590),
+_CEILINGS: dict[Outcome, int] = {
+    Outcome.COMMUNICATION_FAILURE: 400,
+    Outcome.NODE_DOWN: 600,
+    Outcome.AMBIGUOUS: 600,
 }
 """Outcomes that say nothing about a part or an error: their symptoms must not outrank those that do."""
 
@@ -78,12 +78,12 @@ class RankBand:
 
     id: ClassVar[str] = "rank-band"
     severity: ClassVar[Severity] = Severity.ERROR
-    title: ClassVar[str] = "consequences, dead nodes and ambiguous facts must rank in their bands"
+    title: ClassVar[str] = "consequences, dead nodes and ambiguous facts must not outrank specific causes"
 
     def run(self, given: LintInput) -> Iterator[Issue]:
-        """Symptoms outside of the band of their outcome."""
+        """Symptoms above the band of their outcome."""
         for symptom in given.engine.registry:
-            low, high = _BANDS.get(symptom.outcome, (0, 1000))
-            if symptom.root and not low <= symptom.rank < high:
-                message = f"rank {symptom.rank} for outcome {symptom.outcome}; expected {low} to {high - 1}"
+            ceiling = _CEILINGS.get(symptom.outcome)
+            if symptom.root and ceiling is not None and symptom.rank >= ceiling:
+                message = f"rank {symptom.rank} for outcome {symptom.outcome}; expected less than {ceiling}"
                 yield Issue(self.id, self.severity, symptom.location, symptom.name, message)

@@ -1,0 +1,228 @@
+"""Filters that read communication evidence together: one line told twice, warnings, and what two lines prove together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from common.evidence import by_line, definition_of, follows, lines_of, ranks_in
+
+from attribution_lib.rule_api import EventType, FilterPriority, Outcome, filter_def
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from attribution_lib.rule_api import Event, EventStream, FilterContext
+
+AUTHOR = "attribution maintainers"
+GENERIC = frozenset({"PythonException", "PythonTraceback", "FileErrno", "TransientNetworkError"})
+"""Definitions that read the class of an exception or an errno, whatever it is about."""
+WARNINGS = ("Connection attempt refused (retried)", "Port bind failed (logged)", "dmabuf registration refused")
+WAITERS = (
+    "Store wait timed out",
+    "NCCL watchdog collective timeout",
+    "Gloo operation timed out",
+    "monitoredBarrier names a rank",
+)
+COMMUNICATION = (
+    Outcome.COMMUNICATION_FAILURE,
+    Outcome.NETWORK_CONFIGURATION,
+    Outcome.COMM_LIBRARY,
+)
+PREFIXES = ("Nccl", "Ib", "Ofi", "Efa", "Store", "Rendezvous", "Gloo", "Communicator", "Connection", "Ranks", "Collective")
+_LONG_MINUTES = 10
+_NEAR_LINES = 200
+_STACK_LINES = 6
+_QUIET_SECONDS = 900
+
+
+@filter_def("ExceptionCarriesCommunication", AUTHOR, priority=FilterPriority.EARLY + 100)
+def exception_carries_communication(context: FilterContext) -> None:
+    """An exception whose text a communication rule recognises is that finding, not an error of its class.
+
+    "RuntimeError: Connection reset by peer" is a lost peer, "OSError … No space left on device" in an NCCL warning is
+    /dev/shm.
+    """
+    specific = by_line(event for event in context.event_stream.bad() if _about_communication(context, event))
+    for event in context.event_stream.bad():
+        if definition_of(event) not in GENERIC:
+            continue
+        for line in lines_of(event):
+            found = specific.get(line)
+            if found is not None and found is not event:
+                context.event_stream.discard(event, by="ExceptionCarriesCommunication", explained_by=found)
+                break
+
+
+def _about_communication(context: FilterContext, event: Event) -> bool:
+    if definition_of(event) in GENERIC or event.symptom is None:
+        return False
+    return context.registry.get(event.symptom).outcome in COMMUNICATION or event.rule.startswith(PREFIXES)
+
+
+@filter_def("LoggedConnectionWarning", AUTHOR, priority=FilterPriority.EARLY + 110)
+def logged_connection_warning(context: FilterContext) -> None:
+    """A line that is the library's own warning of something it retries or survives proves nothing by its errno."""
+    warnings = by_line(context.event_stream.events(symptom=WARNINGS, type=EventType.INTERESTING_NODE))
+    for event in context.event_stream.bad():
+        found = next((warnings[line] for line in lines_of(event) if line in warnings), None)
+        if found is not None:
+            context.event_stream.demote(event, by="LoggedConnectionWarning", explained_by=found)
+
+
+@filter_def("NcclErrorSaidTwice", AUTHOR, priority=FilterPriority.EARLY + 120)
+def nccl_error_said_twice(context: FilterContext) -> None:
+    """PyTorch prints an NCCL error in two lines, the error and the explanation of its code: one fact, counted once."""
+    texts = {_place(event): event for event in context.event_stream.bad() if definition_of(event) == "NcclResultText"}
+    for event in context.event_stream.bad():
+        if definition_of(event) == "NcclResultName" and _place(event) in texts:
+            context.event_stream.discard(event, by="NcclErrorSaidTwice", explained_by=texts[_place(event)])
+
+
+def _place(event: Event) -> tuple[object, ...]:
+    return event.source, event.stream, event.node, event.rank, event.symptom
+
+
+@filter_def("PortRecovered", AUTHOR, priority=FilterPriority.MID)
+def port_recovered(context: FilterContext) -> None:
+    """A port that came back, with no communication failure after its error, decided nothing."""
+    stream = context.event_stream
+    active = stream.events(symptom="IB port active")
+    failures = [event for event in stream.bad() if _is_communication_failure(context, event)]
+    for error in stream.bad(["IB port error"]):
+        back = [event for event in active if _same_port(event, error) and _after(event, error)]
+        if back and not any(_soon_after(failure, error) for failure in failures):
+            stream.demote(error, by="PortRecovered", explained_by=back[0])
+
+
+def _is_communication_failure(context: FilterContext, event: Event) -> bool:
+    return (
+        event.symptom is not None
+        and context.registry.get(event.symptom).outcome is Outcome.COMMUNICATION_FAILURE
+    )
+
+
+def _same_port(event: Event, other: Event) -> bool:
+    return event.node == other.node and event.device == other.device
+
+
+def _after(event: Event, other: Event) -> bool:
+    if event.last.timestamp is not None and other.last.timestamp is not None:
+        return event.last.timestamp >= other.last.timestamp
+    return event.stream == other.stream and (event.last.line_num or 0) >= (other.last.line_num or 0)
+
+
+def _soon_after(failure: Event, error: Event) -> bool:
+    if failure.last.timestamp is not None and error.first.timestamp is not None:
+        return 0 <= failure.last.timestamp - error.first.timestamp <= _QUIET_SECONDS * 1_000_000
+    return failure.stream != error.stream or (failure.last.line_num or 0) >= (error.first.line_num or 0)
+
+
+@filter_def("NcclPackagesCollide", AUTHOR, priority=FilterPriority.STANDARD)
+def nccl_packages_collide(context: FilterContext) -> None:
+    """NCCL packages of two CUDA majors installed in one environment overwrite each other's library."""
+    groups: dict[tuple[object, ...], list[Event]] = {}
+    for event in _facts(context.event_stream, "nccl_package"):
+        groups.setdefault((event.source, event.stream, event.node), []).append(event)
+    for events in groups.values():
+        if len({event.payload.get("cuda") for event in events}) > 1:
+            last = max(events, key=lambda event: (event.first.line_num or 0, str(event.payload.get("cuda"))))
+            _derive(context, "NcclPackagesCollide", last, "Two NCCL packages installed over each other")
+
+
+@filter_def("LeftoverRendezvousFile", AUTHOR, priority=FilterPriority.STANDARD)
+def leftover_rendezvous_file(context: FilterContext) -> None:
+    """A refused address that no host of the job has, in a job that meets through a file: the file is an old one."""
+    stream = context.event_stream
+    if next(_facts(stream, "file_rendezvous"), None) is None:
+        return
+    known = {
+        str(event.payload.get("ip")) for event in stream.events(type=EventType.MAPPING) if event.payload.get("ip")
+    }
+    for event in stream.bad(["NCCL connection refused", "NCCL connect failed"]):
+        peer = str(event.payload.get("peer") or "")
+        if known and peer and peer not in known:
+            _derive(context, "LeftoverRendezvousFile", event, "Left-over rendezvous file")
+
+
+@filter_def("LaunchersShareRendezvous", AUTHOR, priority=FilterPriority.STANDARD)
+def launchers_share_rendezvous(context: FilterContext) -> None:
+    """A bind conflict of the store at the start and a closed rendezvous later: several agents of a node in one."""
+    stream = context.event_stream
+    conflicts = stream.events(symptom=["Port bind failed (logged)", "Address already in use"])
+    for closed in stream.bad(["Rendezvous closed"]):
+        if any(event.stream == closed.stream and follows(closed, event) for event in conflicts):
+            _derive(context, "LaunchersShareRendezvous", closed, "Launchers share one rendezvous")
+            return
+
+
+@filter_def("FaultyRankExited", AUTHOR, priority=FilterPriority.STANDARD)
+def faulty_rank_exited(context: FilterContext) -> None:
+    """monitoredBarrier names a rank, and the launcher saw that rank end with an ordinary error code."""
+    failed = {
+        event.rank
+        for event in _facts(context.event_stream, "elastic_failure")
+        if event.payload.get("first") and 0 < _number(event.payload.get("exitcode")) < 126  # noqa: PLR2004 -- 126 up: shell and signals
+    }
+    for barrier in context.event_stream.bad(["monitoredBarrier names a rank"]):
+        if failed.intersection(ranks_in(barrier.payload.get("ranks"))):
+            _derive(context, "FaultyRankExited", barrier, "Faulty rank exited by itself")
+            return
+
+
+def _number(value: object) -> int:
+    text = str(value or "")
+    return int(text) if text.lstrip("-").isdigit() else 0
+
+
+@filter_def("PreprocessingOutlastsTimeout", AUTHOR, priority=FilterPriority.STANDARD)
+def preprocessing_outlasts_timeout(context: FilterContext) -> None:
+    """The progress bar of a data preparation still runs, ten minutes old or more, when waiting ranks give up."""
+    bars = list(_facts(context.event_stream, "preprocessing"))
+    for waiting in context.event_stream.bad(WAITERS):
+        for bar in bars:
+            gap = (waiting.first.line_num or 0) - (bar.last.line_num or 0)
+            if bar.stream == waiting.stream and 0 <= gap <= _NEAR_LINES and _minutes(bar) >= _LONG_MINUTES:
+                _derive(context, "PreprocessingOutlastsTimeout", waiting, "Preprocessing outlasts the process-group timeout")
+                return
+
+
+def _minutes(bar: Event) -> int:
+    parts = [int(part) for part in str(bar.payload.get("elapsed") or "0").split(":") if part.isdigit()]
+    seconds = 0
+    for part in parts:
+        seconds = seconds * 60 + part
+    return seconds // 60
+
+
+@filter_def("CrashInsideNccl", AUTHOR, priority=FilterPriority.STANDARD)
+def crash_inside_nccl(context: FilterContext) -> None:
+    """A crash handler's signal line whose stack has NCCL frames is a crash inside NCCL."""
+    stacks = list(_facts(context.event_stream, "crash_stack"))
+    for crash in context.event_stream.bad(["Worker crashed by signal"]):
+        if definition_of(crash) == "CrashHandler" and any(_near(stack, crash) for stack in stacks):
+            _derive(context, "CrashInsideNccl", crash, "Segmentation fault in NCCL")
+
+
+def _near(stack: Event, crash: Event) -> bool:
+    return any(
+        source == stack.source and stream == stack.stream and abs(line - (stack.first.line_num or 0)) <= _STACK_LINES
+        for source, stream, line in lines_of(crash)
+    )
+
+
+def _facts(stream: EventStream, kind: str) -> Iterator[Event]:
+    return (event for event in stream.events(type=EventType.JOB_INFO) if event.payload.get("kind") == kind)
+
+
+def _derive(context: FilterContext, rule: str, event: Event, symptom: str) -> None:
+    """The finding takes the place of the event it was read from, so that the line is told once."""
+    found = context.event_stream.emit(
+        event_type=EventType.BAD_NODE,
+        rule=rule,
+        derived_from=event,
+        symptom=symptom,
+        payload=dict(event.payload),
+    )
+    if event.event_type == EventType.BAD_NODE:
+        context.event_stream.discard(event, by=rule, explained_by=found)
+

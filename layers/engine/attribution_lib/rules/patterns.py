@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pattern", "PatternError", "read_pattern"]
 
+_NAMED_GROUP = re.compile(r"(?<!\\)\(\?P?<([A-Za-z_]\w*)>")
 _REPEATS = frozenset({sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT})
 
 
@@ -46,7 +47,17 @@ def read_pattern(text: str, *, engine: str = "re2") -> Pattern:
     except re2.error as error:
         reason = error.args[0] if error.args else error
         raise PatternError(reason.decode() if isinstance(reason, bytes) else str(reason)) from error
+    _refuse_repeated_names(text)
     return Pattern(text, frozenset(name.decode() for name in compiled.groupindex))
+
+
+def _refuse_repeated_names(text: str) -> None:
+    """RE2 takes two groups of one name and reports the first alone, whichever took part."""
+    names = _NAMED_GROUP.findall(text)
+    for name in names:
+        if names.count(name) > 1:
+            msg = f"has two groups named {name}; name them apart"
+            raise PatternError(msg)
 
 
 def _read_backtracking(text: str) -> Pattern:

@@ -1,0 +1,321 @@
+"""Which faults of a machine explain which later ones: GPUs, fabric, host, disks, and what people did to a node.
+
+Physical facts explain what firmware, driver and program report about them. Names of other areas' symptoms are used
+only where their rank alone would not settle the matter, or where the chain would not be understood without them.
+"""
+
+from __future__ import annotations
+
+from attribution_lib.rule_api import Outcome, cascade, outcomes, ranks, sxid, xid
+
+AUTHOR = "attribution maintainers"
+MINUTE = 60
+HOUR = 3600
+NVSWITCH = sxid(*range(10_000, 30_000))
+NVLINK_FAULTS = xid(74, 136, 144, 145, 146, 149, 150, 173)
+GPU_PARTS = outcomes(Outcome.GPU_HARDWARE, Outcome.GPU_MEMORY, Outcome.NVLINK, Outcome.PCIE, Outcome.POWER_THERMAL)
+GPU_COMPLAINTS = xid(8, 11, 13, 25, 31, 32, 39, 40, 41, 46, 60, 61, 69, 80, 108, 109, 119, 120, 137)
+CUDA_COMPLAINTS = (
+    "cudaErrorLaunchFailure",
+    "cudaErrorLaunchTimeout",
+    "cudaErrorUnknown",
+    "cudaErrorNoDevice",
+    "cudaErrorDevicesUnavailable",
+    "cudaErrorIllegalInstruction",
+    "cudaErrorHardwareStackError",
+    "cudaErrorInvalidPc",
+    "CUDA initialisation failed",
+    "CUDA error of unclear domain",
+    "GPU library call failed",
+    "NCCL Cuda failure",
+)
+LOCKUPS = ("Soft lockup", "Hard lockup", "RCU stall", "Hung kernel task")
+
+# --- GPUs -------------------------------------------------------------------------------------------------------------
+
+cascade(
+    "Xid171Cascade",
+    author=AUTHOR,
+    docs="XID 171 names the memory that failed; 48, 63, 94 and the program's contained error are its echo.",
+    causes=[xid(171)],
+    consequences=[xid(48, 63, 94), "cudaErrorContained"],
+    scope="job",
+    order="any",
+)
+cascade(
+    "Xid172Cascade",
+    author=AUTHOR,
+    docs="XID 172 names the on-chip memory that failed; 48, 94 and 95 of the same GPU are its less specific echo.",
+    causes=[xid(172)],
+    consequences=[xid(48, 94, 95)],
+    scope="device",
+    order="any",
+    within=10 * MINUTE,
+)
+cascade(
+    "GpuMemoryContainment",
+    author=AUTHOR,
+    docs="An uncorrectable memory error (48, 140) poisons data; containment (94, 95) and repair (64) follow.",
+    causes=[xid(48, 140)],
+    consequences=[xid(64, 94, 95)],
+    scope="device",
+    order="any",
+    within=10 * MINUTE,
+)
+cascade(
+    "BrokenGpuPart",
+    author=AUTHOR,
+    docs="""A GPU, its memory, link or slot that broke explains what firmware and driver of that node complain about at
+    that time: RPC timeouts of the GSP, engine exceptions, stuck context switches. They may be printed first.""",
+    causes=[GPU_PARTS],
+    consequences=[GPU_COMPLAINTS, *LOCKUPS, "GSP firmware fault", "GPU needs a reset"],
+    scope="node",
+    slack=2 * MINUTE,
+    within=HOUR,
+)
+cascade(
+    "BrokenGpuPartInProgram",
+    author=AUTHOR,
+    docs="A broken part of a GPU explains the CUDA errors of unclear origin in the programs of that job.",
+    causes=[GPU_PARTS],
+    consequences=CUDA_COMPLAINTS,
+    scope="job",
+    order="any",
+    within=HOUR,
+)
+cascade(
+    "GspFirmwareDead",
+    author=AUTHOR,
+    docs="""Without its system processor a GPU cannot be initialised or used: RPC timeouts, a failed
+    RmInitAdapter and the program's `no device` follow.""",
+    causes=[xid(119, 120), "GSP firmware fault"],
+    consequences=["GPU does not initialise", "GPU needs a reset", "GPUs not usable by the driver"],
+    scope="node",
+    slack=MINUTE,
+    within=HOUR,
+)
+cascade(
+    "GpuDriverFault",
+    author=AUTHOR,
+    docs="Driver, firmware or a GPU that must be reset explain that programs find no usable GPU.",
+    causes=[
+        xid(62, 119, 120, 143),
+        "GSP firmware fault",
+        "GPU needs a reset",
+        "GPU does not initialise",
+        "GPU driver module cannot load",
+        "GPU driver and library versions differ",
+    ],
+    consequences=CUDA_COMPLAINTS,
+    scope="job",
+    order="any",
+    within=HOUR,
+)
+cascade(
+    "XidCleanUp",
+    author=AUTHOR,
+    docs="Channels removed (45), stopped (43) and the recovery action (154) follow the error that they clean up after.",
+    causes=[
+        GPU_PARTS,
+        outcomes(Outcome.GPU_DRIVER, Outcome.FABRIC_SOFTWARE, Outcome.APPLICATION_GPU_FAULT),
+        GPU_COMPLAINTS,
+    ],
+    consequences=[xid(43, 45, 154)],
+    scope="node",
+    order="any",
+    within=HOUR,
+)
+cascade(
+    "PowerOrHeatBeforeGpuLoss",
+    author=AUTHOR,
+    docs="Power or temperature that failed before a GPU left the bus is why it left; the node stays bad.",
+    causes=[outcomes(Outcome.POWER_THERMAL)],
+    consequences=[xid(79), "GPU is lost", "PCIe fatal error (AER)", "PCIe device lost", "Machine check"],
+    scope="node",
+    slack=30,
+    within=HOUR,
+)
+cascade(
+    "PcieBeforeDeviceLoss",
+    author=AUTHOR,
+    docs="A fatal PCIe error, or a slot that went down, explains the loss of the device behind it: GPU, NIC or disk.",
+    causes=["PCIe fatal error (AER)", "PCIe device lost"],
+    consequences=[
+        xid(79),
+        "GPU is lost",
+        "GPU does not initialise",
+        "NIC firmware dead",
+        "NIC firmware command timed out",
+        "NVMe device lost",
+    ],
+    scope="node",
+    slack=10,
+    within=10 * MINUTE,
+)
+
+# --- NVLink and NVSwitch ----------------------------------------------------------------------------------------------
+
+cascade(
+    "NvswitchFaultAtGpus",
+    author=AUTHOR,
+    docs="A fatal NVSwitch error takes links down: the GPUs at their other ends report XID 74.",
+    causes=[NVSWITCH],
+    consequences=[xid(74)],
+    scope="node",
+    slack=MINUTE,
+    within=HOUR,
+)
+cascade(
+    "NvlinkDownAtPeers",
+    author=AUTHOR,
+    docs="A link that failed at one GPU is reported by the GPUs at the other ends, on other nodes too.",
+    causes=["XID-149-NVLINK_NETIR_ERROR", "XID-149-NVLINK_NETIR_TAKEN_DOWN", xid(150, 173)],
+    consequences=["XID-149-NVLINK_NETIR_PEER_DOWN", xid(108, 137, 145)],
+    scope="job",
+    order="any",
+    within=10 * MINUTE,
+)
+cascade(
+    "NvlinkFaultInFabricSoftware",
+    author=AUTHOR,
+    docs="Broken links or switches explain that fabric manager, multicast or CUDA's fabric state never come up.",
+    causes=[NVLINK_FAULTS, NVSWITCH, "NVSwitch missing"],
+    consequences=[
+        "Fabric manager not running",
+        "NVLink multicast team set-up failed",
+        "NVLS multicast cannot be set up",
+        "IMEX not available",
+        "MNNVL not usable (IMEX)",
+        "cudaErrorSystemNotReady",
+    ],
+    scope="job",
+    order="any",
+    within=HOUR,
+)
+cascade(
+    "FabricManagerDownAtLinks",
+    author=AUTHOR,
+    docs="Links stay inactive, and CUDA says `system not yet initialized`, while the fabric manager does not run.",
+    causes=["Fabric manager not running"],
+    consequences=["NVLinks down", "cudaErrorSystemNotReady", "NVLS multicast cannot be set up"],
+    scope="job",
+    order="any",
+    within=HOUR,
+)
+
+# --- the host ---------------------------------------------------------------------------------------------------------
+
+cascade(
+    "OperatorTookTheNodeDown",
+    author=AUTHOR,
+    docs="""A reboot or crash that somebody asked for explains what follows on that node: the oops of sysrq, links
+    that go down, daemons that stop, a scheduler that calls the node down or unexpectedly rebooted.""",
+    causes=[outcomes(Outcome.MAINTENANCE)],
+    consequences=[
+        outcomes(Outcome.NODE_DOWN),
+        "Kernel oops",
+        "Kernel panic",
+        "InfiniBand link down",
+        "Ethernet link down",
+        "Network link flapping",
+        "Fabric manager not running",
+        "Slurm daemon failed on the node",
+        *LOCKUPS,
+    ],
+    scope="node",
+    slack=5,
+)
+cascade(
+    "HostHardwareBeforeCrash",
+    author=AUTHOR,
+    docs="A machine check, an uncorrected memory error or lost power explains the crash of the node's kernel.",
+    causes=[outcomes(Outcome.HOST_HARDWARE, Outcome.POWER_THERMAL, Outcome.PCIE)],
+    consequences=["Kernel panic", "Kernel oops", "Process crashed (kernel log)", "Bus error", *LOCKUPS],
+    scope="node",
+    slack=MINUTE,
+    within=HOUR,
+)
+cascade(
+    "OopsBeforePanic",
+    author=AUTHOR,
+    docs="A panic of `Fatal exception` or of hung and locked-up tasks is the end of the oops or lockup before it.",
+    causes=["Kernel oops", "Kernel panic for lack of memory"],
+    consequences=["Kernel panic", *LOCKUPS],
+    scope="node",
+    slack=5,
+    within=HOUR,
+)
+cascade(
+    "NodesLastWords",
+    author=AUTHOR,
+    docs="What a node printed before it went down explains that the scheduler lost it.",
+    causes=[
+        outcomes(Outcome.HOST_HARDWARE, Outcome.HOST_OS, Outcome.PCIE, Outcome.POWER_THERMAL),
+        "Soft lockup",
+        "Hard lockup",
+        "RCU stall",
+        "Kernel panic for lack of memory",
+    ],
+    consequences=[outcomes(Outcome.NODE_DOWN), "Task launch lost contact with a node"],
+    scope="node",
+    slack=5 * MINUTE,
+)
+cascade(
+    "KernelKilledForMemory",
+    author=AUTHOR,
+    docs="The kernel's record of a kill for memory explains every process that just vanished with SIGKILL.",
+    causes=["Kernel OOM kill", "Kernel OOM kill (cgroup limit)"],
+    consequences=[
+        "Kernel OOM report",
+        "Worker killed (SIGKILL)",
+        "Process killed",
+        "DataLoader worker killed",
+        "DataLoader worker exited unexpectedly",
+        "MPI rank killed",
+        "Task killed or aborted (srun)",
+        "Python process pool broken",
+    ],
+    scope="job",
+    order="any",
+    within=10 * MINUTE,
+)
+cascade(
+    "DiskFaultInProgram",
+    author=AUTHOR,
+    docs="A disk of the node that fails explains the file system on it, and the program's EIO and EROFS.",
+    causes=[outcomes(Outcome.STORAGE_HARDWARE)],
+    consequences=[
+        "I/O error reported to the program",
+        "Read-only file system reported to the program",
+        "Python OSError",
+        "Access beyond the end of a device",
+        "Hung kernel task",
+    ],
+    scope="job",
+    order="any",
+    within=HOUR,
+)
+cascade(
+    "StuckOnStorageOrDriver",
+    author=AUTHOR,
+    docs="A task that hangs in the kernel waits for what failed: a storage service, the GPU driver.",
+    causes=[outcomes(Outcome.STORAGE_SERVICE, Outcome.GPU_DRIVER)],
+    consequences=["Hung kernel task", "Soft lockup"],
+    scope="node",
+    order="any",
+    within=HOUR,
+)
+cascade(
+    "ProgramsErrorBeforeGpuException",
+    author=AUTHOR,
+    docs="""A GPU exception or page fault after the program's own error is the echo of that error: kernels still running
+    when their process is killed. The hardware is fine.""",
+    causes=[
+        ranks(690, 800),
+        outcomes(Outcome.APPLICATION_ERROR, Outcome.CONFIGURATION_ERROR, Outcome.DATA_ERROR, Outcome.GPU_OUT_OF_MEMORY),
+    ],
+    consequences=[xid(13, 31, 43, 45)],
+    scope="job",
+    slack=0,
+    within=HOUR,
+)

@@ -1,0 +1,147 @@
+"""What several lines of a node say together: links that flap or come back, and whose memory the kernel freed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attribution_lib.rule_api import FilterContext, FilterPriority, filter_def, refiner_def, xid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from attribution_lib.rule_api import Event, EventStream, RefinerContext
+
+AUTHOR = "attribution maintainers"
+LINK_DOWN = ("InfiniBand link down", "Ethernet link down")
+LINK_UP = "Network link up"
+LINK_FLAPPING = "Network link flapping"
+FLAP_LOSSES = 2
+"""Losses in so many different minutes are a flap; one loss written twice is not."""
+OOM_KILLS = ("Kernel OOM kill", "Kernel OOM kill (cgroup limit)", "Kernel OOM report")
+HOST_SERVICE_KILLED = "Host service killed by the OOM killer"
+JOB_LAUNCHERS = ("slurmd", "docker", "containerd", "crio", "kubelet", "k3s", "pbs", "sge_execd", "lsf", "ray")
+"""Services whose cgroup may hold the job itself."""
+SIGN_OF_FAILURE = 300
+"""Symptoms below this rank are echoes and noise."""
+TEARDOWN_SECONDS = 30
+_MICROSECONDS = 1_000_000
+
+
+@filter_def(name="LinkFlaps", author=AUTHOR, priority=FilterPriority.STANDARD)
+def close_or_count_link_losses(context: FilterContext) -> None:
+    """One loss that was followed by a gain is over; losses in several minutes are a flap, up or not.
+
+    Losses of one port are counted in distinct minutes over all log paths that tell of it.
+    """
+    stream = context.event_stream
+    gained = _by_link(stream.events(symptom=LINK_UP))
+    for link, losses in sorted(_by_link(stream.bad(LINK_DOWN)).items(), key=_link_order):
+        minutes = {minute for event in losses for minute in event.times}
+        if len(minutes) >= FLAP_LOSSES:
+            flapping = stream.emit(
+                event_type=losses[0].event_type,
+                rule="LinkFlaps",
+                derived_from=losses[0],
+                symptom=LINK_FLAPPING,
+                payload={**losses[0].payload, "losses": len(minutes)},
+            )
+            for event in losses:
+                stream.discard(event, by="LinkFlaps", explained_by=flapping)
+            continue
+        gain = _gain_after(losses, gained.get(link, ()))
+        if gain is not None:
+            for event in losses:
+                stream.demote(event, by="LinkFlaps", explained_by=gain)
+
+
+def _by_link(events: Iterable[Event]) -> dict[tuple[str | None, str], list[Event]]:
+    links: dict[tuple[str | None, str], list[Event]] = {}
+    for event in events:
+        links.setdefault((event.node, str(event.payload.get("link", ""))), []).append(event)
+    return links
+
+
+def _link_order(item: tuple[tuple[str | None, str], list[Event]]) -> tuple[str, str]:
+    node, link = item[0]
+    return node or "", link
+
+
+def _gain_after(losses: Iterable[Event], gains: Iterable[Event]) -> Event | None:
+    """A gain that comes after the last loss: by time, or by line where both stand in one stream without times."""
+    last = max((event.last for event in losses), key=lambda position: position.order())
+    for gain in gains:
+        if last.timestamp is not None and gain.last.timestamp is not None:
+            if gain.last.timestamp >= last.timestamp:
+                return gain
+        elif gain.last.stream == last.stream and (gain.last.line_num or 0) > (last.line_num or 0):
+            return gain
+    return None
+
+
+@filter_def(name="OomKillOfHostService", author=AUTHOR, priority=FilterPriority.STANDARD)
+def tell_host_services_from_jobs(context: FilterContext) -> None:
+    """A kill within the memory limit of an operators' service is that service's failure, not the job's.
+
+    The cgroup stands on the kernel's constraint line; the kill line of the same process is the evidence.
+    """
+    stream = context.event_stream
+    for limit in stream.bad(OOM_KILLS):
+        cgroup = str(limit.payload.get("limit_cgroup") or limit.payload.get("cgroup") or "")
+        if limit.state != "active" or not _is_host_service(cgroup):
+            continue
+        same = [event for event in stream.bad(OOM_KILLS) if _same_kill(event, limit)]
+        killed = [event for event in same if event.rule in ("OomKillCgroup", "OomKill", "OomKilledProcess")]
+        evidence = (killed or [limit])[0]
+        derived = stream.emit(
+            event_type=evidence.event_type,
+            rule="OomKillOfHostService",
+            derived_from=evidence,
+            symptom=HOST_SERVICE_KILLED,
+            payload={**evidence.payload, "cgroup": cgroup},
+        )
+        for event in same:
+            stream.discard(event, by="OomKillOfHostService", explained_by=derived)
+
+
+def _is_host_service(cgroup: str) -> bool:
+    parts = [part for part in cgroup.split("/") if part]
+    if not parts or parts[0] != "system.slice" or not any(part.endswith(".service") for part in parts):
+        return False
+    return not any(part.startswith(JOB_LAUNCHERS) for part in parts)
+
+
+def _same_kill(event: Event, limit: Event) -> bool:
+    if event.node != limit.node:
+        return False
+    pids = event.payload.get("pid"), limit.payload.get("pid")
+    if all(pids):
+        return pids[0] == pids[1]
+    return event.payload.get("process") == limit.payload.get("process")
+
+
+@refiner_def(name="GpuExceptionAtTeardown", author=AUTHOR, symptoms=[xid(13, 31)])
+def discard_gpu_exceptions_at_teardown(context: RefinerContext) -> None:
+    """A GPU exception long after the job's first sign of failure came from killing it, whatever that failure was."""
+    stream = context.event_stream
+    echoes = context.registry.resolve([xid(13, 31)])
+    first = _first_failure(stream, context, echoes)
+    if first is None or first.first.timestamp is None:
+        return
+    for event in stream.bad(echoes):
+        at = event.first.timestamp
+        if at is not None and at - first.first.timestamp >= TEARDOWN_SECONDS * _MICROSECONDS:
+            stream.discard(event, by="GpuExceptionAtTeardown", explained_by=first)
+
+
+def _first_failure(stream: EventStream, context: RefinerContext, echoes: frozenset[str]) -> Event | None:
+    """The earliest sign of failure that a program printed; echoes of the GPU itself do not count."""
+    signs = [
+        event
+        for event in stream.bad()
+        if event.source == "applog"
+        and event.symptom is not None
+        and event.symptom not in echoes
+        and event.first.timestamp is not None
+        and context.registry.get(event.symptom).rank >= SIGN_OF_FAILURE
+    ]
+    return min(signs, key=lambda event: event.first.order(), default=None)

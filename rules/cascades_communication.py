@@ -44,6 +44,10 @@ ECHOES = (
     "Rendezvous connection failed",
     "TCPStore connection lost",
     "UCX peer failure",
+    "Task killed or aborted (srun)",
+    "Worker aborted (SIGABRT)",
+    "Process aborted",
+    "MPI job aborted",
 )
 """What every survivor prints once a peer or a transport is gone."""
 IB_STATUS = tuple(f"IB Error-{status}" for status in (*range(1, 5), *range(6, 24)))

@@ -14,8 +14,24 @@ if TYPE_CHECKING:
     from attribution_lib.rule_api import Event, EventStream, FilterContext
 
 AUTHOR = "attribution maintainers"
-GENERIC = frozenset({"PythonException", "PythonTraceback", "FileErrno", "TransientNetworkError"})
-"""Definitions that read the class of an exception or an errno, whatever it is about."""
+ERRNO_READERS = frozenset({"FileErrno", "SharedMemoryFile", "TransientNetworkError", "CppException"})
+"""Definitions that read an errno or a wrapper, whatever it is about."""
+LIBRARIES = (
+    "Nccl",
+    "Ib",
+    "Ofi",
+    "Efa",
+    "Gloo",
+    "Ucx",
+    "Mpi",
+    "Store",
+    "Watchdog",
+    "MemoryRegistration",
+    "UnreachableAddress",
+    "SocketNoRoute",
+    "ConnectionReset",
+)
+"""How the rules over what communication libraries print are called."""
 WARNINGS = ("Connection attempt refused (retried)", "Port bind failed (logged)", "dmabuf registration refused")
 WAITERS = (
     "Store wait timed out",
@@ -23,40 +39,25 @@ WAITERS = (
     "Gloo operation timed out",
     "monitoredBarrier names a rank",
 )
-COMMUNICATION = (
-    Outcome.COMMUNICATION_FAILURE,
-    Outcome.NETWORK_CONFIGURATION,
-    Outcome.COMM_LIBRARY,
-)
-PREFIXES = ("Nccl", "Ib", "Ofi", "Efa", "Store", "Rendezvous", "Gloo", "Communicator", "Connection", "Ranks", "Collective")
 _LONG_MINUTES = 10
 _NEAR_LINES = 200
 _STACK_LINES = 6
 _QUIET_SECONDS = 900
 
 
-@filter_def("ExceptionCarriesCommunication", AUTHOR, priority=FilterPriority.EARLY + 100)
-def exception_carries_communication(context: FilterContext) -> None:
-    """An exception whose text a communication rule recognises is that finding, not an error of its class.
+@filter_def("ErrnoInsideCommunication", AUTHOR, priority=FilterPriority.EARLY + 100)
+def errno_inside_communication(context: FilterContext) -> None:
+    """An errno that a communication library prints is that library's finding, not one of files or disks.
 
-    "RuntimeError: Connection reset by peer" is a lost peer, "OSError … No space left on device" in an NCCL warning is
-    /dev/shm.
+    "No space left on device" in an NCCL warning about a shared-memory segment is /dev/shm, and an exception thrown by
+    ProcessGroupNCCL is what its text says.
     """
-    specific = by_line(event for event in context.event_stream.bad() if _about_communication(context, event))
+    specific = by_line(event for event in context.event_stream.bad() if event.rule.startswith(LIBRARIES))
     for event in context.event_stream.bad():
-        if definition_of(event) not in GENERIC:
-            continue
-        for line in lines_of(event):
-            found = specific.get(line)
-            if found is not None and found is not event:
-                context.event_stream.discard(event, by="ExceptionCarriesCommunication", explained_by=found)
-                break
-
-
-def _about_communication(context: FilterContext, event: Event) -> bool:
-    if definition_of(event) in GENERIC or event.symptom is None:
-        return False
-    return context.registry.get(event.symptom).outcome in COMMUNICATION or event.rule.startswith(PREFIXES)
+        if definition_of(event) in ERRNO_READERS:
+            found = next((specific[line] for line in lines_of(event) if line in specific), None)
+            if found is not None:
+                context.event_stream.discard(event, by="ErrnoInsideCommunication", explained_by=found)
 
 
 @filter_def("LoggedConnectionWarning", AUTHOR, priority=FilterPriority.EARLY + 110)

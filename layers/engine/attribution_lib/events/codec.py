@@ -1,7 +1,7 @@
 """Rows of the ``events`` table from events, and events from rows.
 
 Most rows are single lines: what such a row repeats (positions, minute, sample) is left out and put back on reading, and
-JSON columns are read in blocks, so that 200,000 rows load in well under a second.
+JSON columns are read in blocks, so that 200,000 rows load in about a second.
 """
 
 from __future__ import annotations
@@ -13,38 +13,48 @@ from pydantic_core import from_json, to_json
 from attribution_lib.events.event import Clock, Event, EventState, EventType, ExplainedBy, Position, Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import sqlite3
+    from collections.abc import Iterator
 
     from attribution_lib.events.lookups import Lookups
 
-__all__ = ["Row", "decode_rows", "encode_event"]
+__all__ = ["Row", "encode_event", "read_events"]
 
 _MINUTE = 60_000_000
 _CLOCKS = {clock.value: clock for clock in Clock}
-_STATES = {state.value: state for state in EventState}
 _TYPES = {event_type.value: event_type for event_type in EventType}
+_BLOCK = 5_000
+_bare: Any = tuple.__new__
+"""Makes a named tuple without its Python-level constructor, which would cost as much as the rest of a row."""
 
 Row = tuple[Any, ...]
 """Values of ``EVENT_COLUMNS``; lookups as ids."""
+
+_BASE = """event_type, source_rule, obs_context_id, stream, line_num, timestamp, clock, node, rank, device, symptom,
+    payload, source_datum, key_fields, fold, occurrences, samples, context, overflow, node_declared"""
+_SINGLE = "last_stream IS NULL AND state = 'active' AND derived_from IS NULL"
+_READ_SINGLE = f"SELECT {_BASE} FROM events WHERE {_SINGLE}"  # noqa: S608 -- our columns
+_READ_OTHERS = f"""SELECT {_BASE}, first_ts, last_ts, last_stream, last_line, times, width,
+    original_type, state, changed_by, explained_by, derived_from FROM events WHERE NOT ({_SINGLE})"""  # noqa: S608 -- ours
 
 
 def encode_event(event: Event, lookups: Lookups) -> Row:
     """The row of a seeded event; names new to the lookups are added to them."""
     single = _is_single(event)
-    first, last = event.first, event.last
+    first, last, id_of = event.first, event.last, lookups.id_of
     return (
-        lookups.id_of("event_types", event.event_type),
-        None if event.original_type is None else lookups.id_of("event_types", event.original_type),
-        lookups.id_of("rules", event.rule),
+        id_of("event_types", event.event_type),
+        None if event.original_type is None else id_of("event_types", event.original_type),
+        id_of("rules", event.rule),
         lookups.observation_of(event.observation_id, event.source),
-        event.stream,
+        id_of("streams", event.stream),
         event.line_num,
         event.timestamp,
         event.clock.value,
-        None if event.node is None else lookups.id_of("nodes", event.node),
+        None if event.node is None else id_of("nodes", event.node),
         event.rank,
         event.device,
-        None if event.symptom is None else lookups.id_of("symptoms", event.symptom),
+        None if event.symptom is None else id_of("symptoms", event.symptom),
         _json(event.payload) if event.payload else None,
         event.datum,
         _json(event.key_fields) if event.key_fields else None,
@@ -52,7 +62,7 @@ def encode_event(event: Event, lookups: Lookups) -> Row:
         event.occurrences,
         first.timestamp,
         last.timestamp,
-        None if single else last.stream,
+        None if single else id_of("streams", last.stream),
         None if single else last.line_num,
         None if single else _json(dict(sorted(event.times.items()))),
         event.width,
@@ -81,79 +91,121 @@ def _json(value: Any) -> str:
     return to_json(value, fallback=str).decode()
 
 
-def decode_rows(rows: Sequence[Row], lookups: Lookups) -> list[Event]:
-    """Fresh events of many rows, in their order."""
-    payloads = iter(_block([row[12] for row in rows if row[12] is not None]))
-    rules, nodes, symptoms = lookups.names("rules"), lookups.names("nodes"), lookups.names("symptoms")
-    types = {key: _TYPES.get(name, name) for key, name in lookups.names("event_types").items()}
-    observations = lookups.observations()
+def read_events(connection: sqlite3.Connection, lookups: Lookups) -> list[Event]:
+    """Fresh events of the whole table, in no particular order."""
+    names = _Names(lookups)
+    events: list[Event] = []
+    for block in _blocks(connection.execute(_READ_SINGLE)):
+        events += _decode(block, names)
+    for block in _blocks(connection.execute(_READ_OTHERS)):
+        decoded = _decode(block, names)
+        for event, row in zip(decoded, block, strict=True):
+            _fill(event, row, names)
+        events += decoded
+    return events
+
+
+class _Names:
+    """What the ids of the lookup columns stand for."""
+
+    __slots__ = ("nodes", "observations", "rules", "streams", "symptoms", "types")
+
+    def __init__(self, lookups: Lookups) -> None:
+        self.types: dict[int, str] = {key: _TYPES.get(name, name) for key, name in lookups.names("event_types").items()}
+        self.rules = lookups.names("rules")
+        self.streams = lookups.names("streams")
+        self.observations = lookups.observations()
+        self.nodes: dict[Any, str | None] = {None: None, **lookups.names("nodes")}
+        self.symptoms: dict[Any, str | None] = {None: None, **lookups.names("symptoms")}
+
+
+def _blocks(cursor: sqlite3.Cursor) -> Iterator[list[Row]]:
+    while block := cursor.fetchmany(_BLOCK):
+        yield block
+
+
+def _decode(rows: list[Row], names: _Names) -> list[Event]:
+    """Events of rows as if each were a single line; ``_fill`` corrects the others."""
+    payloads = iter(_parsed([row[11] for row in rows if row[11] is not None]))
+    keys = iter(_parsed([row[13] for row in rows if row[13] is not None]))
     events = []
-    for row in rows:
-        observation_id, source = observations[row[3]]
+    for (
+        event_type,
+        rule,
+        observation,
+        stream_id,
+        line_num,
+        timestamp,
+        clock,
+        node,
+        rank,
+        device,
+        symptom,
+        payload,
+        datum,
+        key,
+        fold,
+        occurrences,
+        digest,
+        context,
+        overflow,
+        declared,
+        *_,
+    ) in rows:  # fmt: skip -- the columns of _BASE
+        observation_id, source = names.observations[observation]
+        stream = names.streams[stream_id]
+        position = _bare(Position, (timestamp, stream, line_num))
+        before, after = ((), ()) if context is None else from_json(context)
         event = Event(
-            types[row[0]],
-            rules[row[2]],
+            names.types[event_type],
+            names.rules[rule],
             source,
-            row[4],
-            row[5],
-            row[6],
-            _CLOCKS[row[7]],
-            None if row[8] is None else nodes[row[8]],
-            row[9],
-            row[10],
-            None if row[11] is None else symptoms[row[11]],
-            {} if row[12] is None else next(payloads),
-            row[13],
+            stream,
+            line_num,
+            timestamp,
+            _CLOCKS[clock],
+            names.nodes[node],
+            rank,
+            device,
+            names.symptoms[symptom],
+            {} if payload is None else next(payloads),
+            datum,
             observation_id,
+            () if key is None else tuple(next(keys)),
+            fold or "",
+            occurrences,
+            position,
+            position,
+            {} if timestamp is None else {timestamp // _MINUTE: occurrences},
+            1,
+            (_bare(Sample, (timestamp, stream, line_num, digest, datum)),),
+            tuple(before),
+            tuple(after),
+            overflow,
         )
-        event.occurrences = row[16]
-        if row[19] is None:
-            _fill_single(event, row)
-        else:
-            _fill_folded(event, row)
-        if row[14] is not None:
-            event.key_fields = tuple(from_json(row[14]))
-        if row[24] is not None:
-            before, after = from_json(row[24])
-            event.context_before, event.context_after = tuple(before), tuple(after)
-        if row[15] is not None:
-            event.fold = row[15]
-        event.overflow = row[25]
-        event.node_declared = row[30] == 1
-        if row[26] != "active" or row[29] is not None:
-            _fill_changes(event, row, types)
+        event.node_declared = declared == 1
         events.append(event)
     return events
 
 
-def _fill_single(event: Event, row: Row) -> None:
-    timestamp, stream, line_num = row[6], row[4], row[5]
-    event.first = event.last = Position(timestamp, stream, line_num)
-    if timestamp is not None:
-        event.times = {timestamp // _MINUTE: row[16]}
-    event.samples = (Sample(timestamp, stream, line_num, row[23], row[13]),)
+def _fill(event: Event, row: Row, names: _Names) -> None:
+    """Set what only a folded or changed row has."""
+    first_ts, last_ts, last_stream, last_line, times, width, original, state, changed_by, explained, derived = row[20:]
+    if last_stream is not None:
+        event.samples = tuple(Sample(*sample) for sample in from_json(row[16]))
+        first = event.samples[0][:3] if event.samples else (first_ts, event.stream, event.line_num)
+        event.first = Position(*first)
+        event.last = Position(last_ts, names.streams[last_stream], last_line)
+        event.times = {int(bucket): count for bucket, count in from_json(times).items()}
+        event.width = width
+    event.original_type = None if original is None else names.types[original]
+    event.state = EventState(state)
+    event.changed_by = changed_by
+    event.explained_by = None if explained is None else ExplainedBy(*from_json(explained))
+    event.derived_from = derived
 
 
-def _fill_folded(event: Event, row: Row) -> None:
-    event.samples = tuple(Sample(*sample) for sample in from_json(row[23]))
-    if event.samples:
-        event.first = Position(*event.samples[0][:3])
-    else:
-        event.first = Position(row[17], row[4], row[5])
-    event.last = Position(row[18], row[19], row[20])
-    event.times = {int(bucket): count for bucket, count in from_json(row[21]).items()}
-    event.width = row[22]
-
-
-def _fill_changes(event: Event, row: Row, types: dict[int, str]) -> None:
-    event.original_type = None if row[1] is None else types[row[1]]
-    event.state = _STATES[row[26]]
-    event.changed_by = row[27]
-    event.explained_by = None if row[28] is None else ExplainedBy(*from_json(row[28]))
-    event.derived_from = row[29]
-
-
-def _block(texts: list[str]) -> list[Any]:
+def _parsed(texts: list[str]) -> list[Any]:
     """Many JSON texts read as one."""
-    parsed: list[Any] = from_json("[" + ",".join(texts) + "]")
-    return parsed
+    values: list[Any] = from_json("[" + ",".join(texts) + "]")
+    return values

@@ -7,7 +7,7 @@ __all__ = ["EVENT_COLUMNS", "LOOKUPS", "SCHEMA", "SCHEMA_VERSION"]
 SCHEMA_VERSION = 1
 """Of snapshots and spills; one that differs is not read."""
 
-LOOKUPS = ("contexts", "event_types", "rules", "symptoms", "nodes", "obs_sources", "obs_formats")
+LOOKUPS = ("contexts", "event_types", "rules", "symptoms", "nodes", "streams", "obs_sources", "obs_formats")
 """Tables ``(id, name)``."""
 
 EVENT_COLUMNS = (
@@ -75,7 +75,7 @@ CREATE TABLE events (
     original_type INTEGER REFERENCES event_types (id),
     source_rule INTEGER NOT NULL REFERENCES rules (id),
     obs_context_id INTEGER NOT NULL REFERENCES observation_contexts (id),
-    stream TEXT NOT NULL,
+    stream INTEGER NOT NULL REFERENCES streams (id),
     line_num INTEGER,
     timestamp INTEGER,                           -- µs on ``clock``
     clock TEXT NOT NULL,
@@ -91,7 +91,7 @@ CREATE TABLE events (
     occurrences INTEGER NOT NULL,
     first_ts INTEGER,
     last_ts INTEGER,
-    last_stream TEXT,                            -- null: the last occurrence is the first
+    last_stream INTEGER REFERENCES streams (id),  -- null: the last occurrence is the first
     last_line INTEGER,
     times TEXT,                                  -- JSON object; null: all occurrences in the first one's minute
     width INTEGER NOT NULL,
@@ -106,7 +106,7 @@ CREATE TABLE events (
 );
 CREATE VIEW event_rows AS                        -- for people: names in place of ids, payload with node and symptom
 SELECT e.id, c.name AS context, t.name AS event_type, ot.name AS original_type, r.name AS source_rule,
-       s.name AS source, o.observation_id, e.stream, e.line_num, e.timestamp, e.clock, n.name AS node, e.rank,
+       s.name AS source, o.observation_id, m.name AS stream, e.line_num, e.timestamp, e.clock, n.name AS node, e.rank,
        e.device, n.name AS resources, y.name AS symptom,
        json_set(coalesce(e.payload, '{{}}'), '$.node', n.name, '$.symptom', y.name) AS payload, e.source_datum,
        e.occurrences, e.first_ts, e.last_ts, e.overflow, e.state, e.changed_by, e.explained_by, e.derived_from
@@ -115,6 +115,7 @@ JOIN contexts c ON c.id = e.context_id
 JOIN event_types t ON t.id = e.event_type
 LEFT JOIN event_types ot ON ot.id = e.original_type
 JOIN rules r ON r.id = e.source_rule
+JOIN streams m ON m.id = e.stream
 JOIN observation_contexts o ON o.id = e.obs_context_id
 JOIN obs_sources s ON s.id = o.source
 LEFT JOIN nodes n ON n.id = e.node

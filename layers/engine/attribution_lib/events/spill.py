@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 __all__ = ["StoreHeader", "decode_spill", "encode_spill", "pack_header", "read_spill_header", "split_header"]
 
 _LOOKED_UP = {
-    index: table
-    for index, table in enumerate(
-        {"event_type": "event_types", "original_type": "event_types", "source_rule": "rules"}.get(
-            column, {"node": "nodes", "symptom": "symptoms"}.get(column)
-        )
-        for column in EVENT_COLUMNS
+    EVENT_COLUMNS.index(column): table
+    for column, table in (
+        ("event_type", "event_types"),
+        ("original_type", "event_types"),
+        ("source_rule", "rules"),
+        ("stream", "streams"),
+        ("last_stream", "streams"),
+        ("node", "nodes"),
+        ("symptom", "symptoms"),
     )
-    if table
 }
 _OBSERVATION = EVENT_COLUMNS.index("obs_context_id")
 

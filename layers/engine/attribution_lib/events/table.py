@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Self
 
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.batches import ObservationRow, read_batches, write_batch
-from attribution_lib.events.codec import Row, decode_rows, encode_event
+from attribution_lib.events.bulk import collector_paused
+from attribution_lib.events.codec import Row, encode_event, read_events
 from attribution_lib.events.folder import Folder
 from attribution_lib.events.lookups import Lookups
 from attribution_lib.events.schema import EVENT_COLUMNS, SCHEMA, SCHEMA_VERSION
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EventManager"]
 
-_BUFFERED_ROWS = 50_000
+_BUFFERED_ROWS = 100_000
 _LOOSE_ROWS = 50_000
 """Rows that may lie unfolded in the table before it is folded in place."""
 _COLUMNS = ", ".join(EVENT_COLUMNS)
@@ -131,12 +132,13 @@ class EventManager:
     def load(self) -> list[Event]:
         """Fresh events, folded; the same content whatever the order in which they came."""
         self.flush()
-        events = self._read()
-        if not self._loose:
-            return events
-        folder = Folder()
-        folder.add_all(events)
-        return folder.events()
+        with collector_paused():
+            events = read_events(self._open(), self._lookups)
+            if not self._loose:
+                return events
+            folder = Folder()
+            folder.add_all(events)
+            return folder.events()
 
     def serialize(self) -> bytes:
         """A snapshot of the store: one header line (schema version, rules digest), then the database."""
@@ -242,9 +244,6 @@ class EventManager:
         else:
             self._folded = len(rows)
             connection.execute("UPDATE store SET folded_rows = ?", (self._folded,))
-
-    def _read(self) -> list[Event]:
-        return decode_rows(self._open().execute(_SELECT).fetchall(), self._lookups)
 
     def _bound_loose(self) -> None:
         if self._loose > max(_LOOSE_ROWS, self._folded):

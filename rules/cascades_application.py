@@ -1,0 +1,204 @@
+"""Which application failure explains which: the first failure of the program over what follows from it.
+
+Wrappers, launchers' reports and errors after the first failure name no cause of their own. Every relation here stands
+in the verdict's chain under its name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from common.application import AUTHOR, before, generality, is_application, seconds_between
+
+from attribution_lib.rule_api import RefinerPriority, cascade, outcomes, ranks, refiner_def, xid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from attribution_lib.rule_api import Event, RefinerContext
+
+_INJECTED = ("NVRx synthetic fault injection", "Fault injector acts", "Simulated fault (Megatron)")
+_WRAPPERS = (
+    "Inference engine died",
+    "Ray task or actor failed",
+    "Launcher reports a failed worker",
+    "Child command failed",
+    "Python process pool broken",
+    "SystemExit",
+    "XLA call ended by another task",
+    "DataLoader worker exited unexpectedly",
+    "Exception in a DataLoader worker",
+    "Dataset generation failed",
+    "Checkpoint save or load failed on some ranks",
+    "PyTorch internal assert",
+    "Process aborted",
+    "KeyboardInterrupt",
+)
+_PROGRAM_GPU_FAULTS = (
+    "cudaErrorIllegalAddress",
+    "cudaErrorAssert",
+    "cudaErrorMisalignedAddress",
+    "cudaErrorInvalidAddressSpace",
+    "cudaErrorLaunchFailure",
+    "cudaErrorLaunchTimeout",
+    "Device-side assertion",
+)
+_GPU_ECHOES = (
+    "cudaErrorUnknown",
+    "CUDA teardown error",
+    "CUDA error of unclear domain",
+    "CUDA initialisation failed",
+    "GPU library call failed",
+    "cudaErrorLaunchFailure",
+)
+_AMBIGUOUS_GPU_FAULTS = (
+    "cudaErrorUnknown",
+    "cudaErrorIllegalInstruction",
+    "cudaErrorInvalidPc",
+    "cudaErrorHardwareStackError",
+    "DataLoader worker killed by a bus error",
+)
+_COLLECTIVE_FAILED = ("NCCL watchdog collective timeout", "NCCL operations failed or timed out")
+_WINDOW_SECONDS = 2700
+"""Collectives and stores wait up to 30 minutes before they fail over a rank that died."""
+_PRIMARY_RANK = 600
+_LATE = RefinerPriority.FINAL + 500
+
+cascade(
+    "InjectedFaultExplainsFailures",
+    author=AUTHOR,
+    docs="A fault that a test harness injected explains whatever looks like a failure in the same half hour.",
+    causes=_INJECTED,
+    consequences=(ranks(300, 1000),),
+    scope="job",
+    order="any",
+    within=1800,
+    priority=RefinerPriority.FINAL + 1,
+)
+
+cascade(
+    "ProgramGpuFaultExplainsXids",
+    author=AUTHOR,
+    docs="XID 13, 31, 43 and 45 record a kernel fault that the program reports itself, or the end of the program.",
+    causes=_PROGRAM_GPU_FAULTS,
+    consequences=(xid(13, 31, 43, 45),),
+    scope="job",
+    order="any",
+    within=600,
+)
+
+cascade(
+    "ProgramGpuFaultExplainsGpuErrors",
+    author=AUTHOR,
+    docs="After a kernel fault every later CUDA call of the process fails, with whatever text.",
+    causes=_PROGRAM_GPU_FAULTS,
+    consequences=_GPU_ECHOES,
+    scope="job",
+    order="before",
+    slack=0,
+    within=600,
+)
+
+cascade(
+    "OutOfSyncExplainsGarbledData",
+    author=AUTHOR,
+    docs="Workers that ran apart read each other's data of another step: it cannot be unpickled or has another shape.",
+    causes=("Workers out of sync",),
+    consequences=(
+        "Checkpoint file cannot be read",
+        "Pickle cannot be read",
+        "Tensor shape mismatch",
+        "Text cannot be decoded",
+    ),
+    scope="job",
+    order="any",
+    within=300,
+)
+
+cascade(
+    "FailureExplainsWrappers",
+    author=AUTHOR,
+    docs="A wrapper or a launcher's report that some worker failed is explained by any failure that is named.",
+    causes=(ranks(445, 690), ranks(693, 1000)),
+    consequences=(*_WRAPPERS, "Heap corruption detected", "Unhandled C++ exception"),
+    scope="job",
+    order="any",
+    within=_WINDOW_SECONDS,
+    priority=_LATE + 20,
+)
+
+
+@refiner_def(
+    "FirstApplicationFailure",
+    AUTHOR,
+    priority=_LATE,
+    symptoms=(
+        outcomes("application_error", "data_error", "checkpoint_error", "configuration_error", "dependency_error"),
+        outcomes("application_gpu_fault", "gpu_out_of_memory", "host_out_of_memory", "numerical_error"),
+    ),
+)
+def first_application_failure(context: RefinerContext) -> None:
+    """The first failure explains the program's later failures, on whatever rank, for three quarters of an hour.
+
+    First by time, else by line within one stream. What names a part or a service is never explained here, and a
+    wrapper explains nothing.
+    """
+    failures = [event for event in context.my_bad_nodes if event.state == "active" and event.symptom is not None]
+    causes = [event for event in failures if _may_explain(event, context)]
+    for event in failures:
+        if not is_application(event, context.registry) and event.symptom not in _AFTERMATH:
+            continue
+        cause = _first(causes, event, context)
+        if cause is not None:
+            context.event_stream.discard(event, by="FirstApplicationFailure", explained_by=cause)
+
+
+_AFTERMATH = ("Segmentation fault", "Bus error", "Trace trap", "Process killed", "Python TimeoutError")
+
+
+def _may_explain(event: Event, context: RefinerContext) -> bool:
+    symptom = context.registry.get(event.symptom or "")
+    primary = symptom.rank >= _PRIMARY_RANK and event.symptom not in _WRAPPERS
+    return symptom.root and (primary or event.symptom in _AMBIGUOUS_GPU_FAULTS)
+
+
+def _first(causes: Iterable[Event], event: Event, context: RefinerContext) -> Event | None:
+    """The first cause that is known to precede the event."""
+    found: Event | None = None
+    for cause in causes:
+        if cause is event or cause.state != "active" or not _explains(cause, event, context):
+            continue
+        if found is None or before(cause, found):
+            found = cause
+    return found
+
+
+def _explains(cause: Event, event: Event, context: RefinerContext) -> bool:
+    if not before(cause, event):
+        return False
+    if cause.symptom == event.symptom and not (cause.first.timestamp is None and event.first.timestamp is not None):
+        return False
+    if cause.symptom in _AMBIGUOUS_GPU_FAULTS and not generality(event, context.registry):
+        return False
+    seconds = seconds_between(cause, event)
+    return seconds is None or seconds <= _WINDOW_SECONDS
+
+
+@refiner_def(
+    "FailedCollectiveExplainsLaterException",
+    AUTHOR,
+    priority=_LATE + 10,
+    symptoms=_COLLECTIVE_FAILED,
+)
+def failed_collective_explains_later_exception(context: RefinerContext) -> None:
+    """An exception of a rank after its own collective failed works on data that never arrived."""
+    failed = [event for event in context.my_bad_nodes if event.symptom in _COLLECTIVE_FAILED]
+    for event in context.my_bad_nodes:
+        if event.state != "active" or generality(event, context.registry) < 2:  # noqa: PLR2004 -- an exception's class
+            continue
+        for cause in failed:
+            same = (cause.source, cause.stream, cause.rank) == (event.source, event.stream, event.rank)
+            if cause.state == "active" and same and before(cause, event):
+                by = "FailedCollectiveExplainsLaterException"
+                context.event_stream.discard(event, by=by, explained_by=cause)
+                break

@@ -1,0 +1,63 @@
+"""What the Python rules over application logs share: how general a reading is, and which of two failures was first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attribution_lib.rule_api import Outcome, SubDomain
+
+if TYPE_CHECKING:
+    from attribution_lib.rule_api import Event, GeneratedSymptomRegistry
+
+__all__ = ["AUTHOR", "UNCAUGHT", "before", "generality", "is_application", "seconds_between"]
+
+AUTHOR = "Application rules"
+UNCAUGHT = "Uncaught Python exception"
+_CARRIERS = frozenset(
+    {
+        "No space left on device",
+        "Host memory refused by the system",
+        "Unhandled C++ exception",
+        "TensorRT-LLM assertion",
+        "PyTorch internal assert",
+        "External service not reachable",
+        "Exception in a DataLoader worker",
+        "Segmentation fault",
+        "Bus error",
+    }
+)
+"""Readings of a text that other rules often recognise as something more specific."""
+
+
+def generality(event: Event, registry: GeneratedSymptomRegistry) -> int:
+    """How general a reading is: 3 any exception, 2 its class, 1 a carrier's text, 0 a specific reading."""
+    symptom = event.symptom or ""
+    if symptom == UNCAUGHT:
+        return 3
+    if symptom in registry and registry.get(symptom).location.path.endswith("/python.toml"):
+        return 2
+    return 1 if symptom in _CARRIERS else 0
+
+
+def is_application(event: Event, registry: GeneratedSymptomRegistry) -> bool:
+    """Whether the symptom is the program's own failure (an injected fault is not compared with others)."""
+    symptom = event.symptom
+    if symptom is None or registry.get(symptom).outcome is Outcome.INJECTED_FAULT:
+        return False
+    return registry.sub_domain(symptom) is SubDomain.APPLICATION
+
+
+def seconds_between(first: Event, second: Event) -> float | None:
+    """Seconds from the first occurrence of one to that of the other; None without both times."""
+    if first.first.timestamp is None or second.first.timestamp is None:
+        return None
+    return (second.first.timestamp - first.first.timestamp) / 1_000_000
+
+
+def before(first: Event, second: Event) -> bool:
+    """Whether ``first`` is known to have come first: by time, else by line within one stream."""
+    gap = seconds_between(first, second)
+    same = (first.source, first.stream) == (second.source, second.stream)
+    if gap:
+        return gap > 0
+    return same and (first.first.line_num or 0) < (second.first.line_num or 0)

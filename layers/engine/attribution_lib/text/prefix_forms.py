@@ -1,0 +1,164 @@
+"""What a prefix form is: one pattern, what it tells, and where it may stand.
+
+A form is data. Its pattern's groups named like a field of :class:`Draft` fill that field; groups of a stamp fragment
+(see ``stamps``) are read by ``stamp``. The outermost statement wins, except that a better clock replaces a worse one
+and a host's name replaces its address.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from attribution_lib.events.event import Clock
+from attribution_lib.observation import Source
+from attribution_lib.text.hosts import is_address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from attribution_lib.text.stamps import Stamp
+
+__all__ = [
+    "ANYWHERE",
+    "APPLOG",
+    "DIGITS",
+    "LETTERS",
+    "LOWER",
+    "NOT_SYSLOG",
+    "SYSTEM",
+    "Draft",
+    "Form",
+    "FormTable",
+    "form",
+    "key_at",
+    "table_of",
+]
+
+DIGITS = "0123456789"
+LOWER = "abcdefghijklmnopqrstuvwxyz"
+LETTERS = LOWER + LOWER.upper()
+
+ANYWHERE = frozenset(Source)
+SYSTEM = frozenset({Source.SYSLOG, Source.SCHEDULER})
+APPLOG = frozenset({Source.APPLOG})
+NOT_SYSLOG = frozenset(Source) - {Source.SYSLOG}
+
+_CLOCKS = {Clock.NONE: 0, Clock.UPTIME: 1, Clock.YEARLESS: 2, Clock.LOCAL: 3, Clock.UTC: 4}
+_TEXT_FIELDS = frozenset({"node", "device", "program"})
+_NUMBER_FIELDS = frozenset({"rank", "task", "local_rank", "pid", "repeated", "group_rank"})
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """What the prefixes read so far said; fields as in ``prefixes.Prefix``."""
+
+    source: Source
+    timestamp: int | None = None
+    clock: Clock = Clock.NONE
+    node: str | None = None
+    rank: int | None = None
+    task: int | None = None
+    local_rank: int | None = None
+    device: str | None = None
+    pid: int | None = None
+    program: str | None = None
+    repeated: int | None = None
+    group_rank: int | None = None
+    """The rank a process group's own tag gives, which is global only for the default group."""
+    forms: int = 0
+    """How many forms were read."""
+
+    def set_stamp(self, stamp: Stamp | None) -> None:
+        """Takes a stamp whose clock says more than the one there is."""
+        if stamp is not None and _CLOCKS[stamp.clock] > _CLOCKS[self.clock]:
+            self.timestamp, self.clock = stamp
+
+    def set_node(self, node: str) -> None:
+        """Takes a host's name; an address gives way to a name that follows (Ray's ip=, then NCCL's host)."""
+        if self.node is None or (is_address(self.node) and not is_address(node)):
+            self.node = node
+
+    @property
+    def labelled(self) -> bool:
+        """True once something inside the message's own line was read: a launcher's label cannot follow."""
+        return self.task is not None or self.rank is not None or self.program is not None
+
+    @property
+    def stamped(self) -> bool:
+        """True once a time was read."""
+        return self.clock is not Clock.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One understood shape of a prefix."""
+
+    name: str
+    starts: str
+    """The characters it can begin with."""
+    then: str
+    """Where that is a bracket: the characters that can follow; empty for any."""
+    regex: re.Pattern[str]
+    stamp: Callable[[re.Match[str]], Stamp | None] | None = None
+    accept: Callable[[re.Match[str], Draft], bool] | None = None
+    """Vetoes a match that only looks like this form."""
+    sources: frozenset[Source] = ANYWHERE
+    peek: bool = False
+    """The facts are read but the text belongs to the message: parsing ends in front of it."""
+    fields: tuple[str, ...] = field(default=())
+    """The groups of ``regex`` that fill a field."""
+
+    def apply(self, match: re.Match[str], draft: Draft) -> None:
+        """Writes what a match says into the draft."""
+        draft.forms += 1
+        if self.stamp is not None:
+            draft.set_stamp(self.stamp(match))
+        for name in self.fields:
+            value = match[name]
+            if value is None:
+                continue
+            if name == "node":
+                draft.set_node(value)
+            elif getattr(draft, name) is None:
+                setattr(draft, name, value if name in _TEXT_FIELDS else int(value))
+
+
+def form(  # noqa: PLR0913 - the parts of a form, all but three by keyword
+    name: str,
+    starts: str,
+    pattern: str,
+    *,
+    then: str = "",
+    stamp: Callable[[re.Match[str]], Stamp | None] | None = None,
+    accept: Callable[[re.Match[str], Draft], bool] | None = None,
+    sources: frozenset[Source] = ANYWHERE,
+    peek: bool = False,
+) -> Form:
+    """A form of a pattern over ASCII; raises re.error if it does not compile."""
+    regex = re.compile(pattern, re.ASCII)
+    fields = tuple(group for group in regex.groupindex if group in _TEXT_FIELDS | _NUMBER_FIELDS)
+    return Form(name, starts, then, regex, stamp, accept, sources, peek, fields)
+
+
+FormTable = dict[Source, dict[str, tuple[Form, ...]]]
+_FOLLOWERS = [chr(code) for code in range(32, 127)]
+
+
+def key_at(line: str, start: int) -> str:
+    """What a table is looked up by: the character at ``start``, or two of them at a bracket."""
+    key = line[start : start + 1]
+    return line[start : start + 2] if key == "[" else key
+
+
+def table_of(forms: Iterable[Form]) -> FormTable:
+    """The forms by source and key, in the order given: the first that fits is taken."""
+    table: FormTable = {source: {} for source in Source}
+    for each in forms:
+        for start in each.starts:
+            keys = [start + character for character in each.then or _FOLLOWERS] if start == "[" else [start]
+            for source in each.sources:
+                for key in keys:
+                    table[source][key] = (*table[source].get(key, ()), each)
+    return table

@@ -6,12 +6,13 @@ job's window is discarded, and what is about other jobs or other nodes becomes m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import Event, EventState, EventType, Position
 from attribution_lib.events.folder import Folder
 from attribution_lib.events.stream import EventStream
+from attribution_lib.job.hostlist import HostlistError, expand_nodes
 from attribution_lib.phases.clocks import ClockReference, to_utc
 from attribution_lib.phases.placement import Placement
 
@@ -41,7 +42,7 @@ class Prepared:
 
 def prepare(events: Iterable[Event], job: JobInfo, engine: RuleEngine) -> Prepared:
     """Run all early steps over fresh copies of the stored events."""
-    rows = list(events)
+    rows = [row for event in events for row in _each_node(event)]
     staged = engine.staged_names
     staged_hits: dict[str, int] = {}
     deciding = []
@@ -60,6 +61,17 @@ def prepare(events: Iterable[Event], job: JobInfo, engine: RuleEngine) -> Prepar
     outside = _discard_outside_window(stream, job)
     _set_aside_others(stream, job)
     return Prepared(stream, placement, outside, dict(sorted(staged_hits.items())))
+
+
+def _each_node(event: Event) -> list[Event]:
+    """One row a node where a line names several (``Nodes node-[03-04] not responding``); what is no list stays whole."""
+    if event.node is None or not ("[" in event.node or "," in event.node):
+        return [event]
+    try:
+        names = expand_nodes(event.node)
+    except HostlistError:
+        return [event]
+    return [replace(event, node=name, times=dict(event.times)) for name in names]
 
 
 def _convert_clocks(rows: list[Event], job: JobInfo) -> None:

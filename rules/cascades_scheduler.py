@@ -1,0 +1,285 @@
+"""What explains what among schedulers, containers and storage: a cause the echoes that daemons and launchers print."""
+
+from __future__ import annotations
+
+from attribution_lib.rule_api import CascadeScope, Order, Outcome, RefinerPriority, cascade, outcomes, ranks
+
+AUTHOR = "Attribution maintainers"
+
+NODE_FACTS = (
+    "Node down (scheduler)",
+    "Node lost (cluster manager)",
+    "Node not ready (Kubernetes)",
+    "Node unexpectedly rebooted",
+    "Slurm node failure",
+)
+"""Node-down facts that name no part."""
+LOST_NODE = ("Job ended by a node failure", "Pod removed because its node was lost", "Nodes of the job did not boot")
+LAUNCH_CONTACT = ("Task launch lost contact with a node", "Tasks never started (Slurm)", "PMIx wire-up error")
+IMAGE_REASONS = ("Image reference wrong", "Image pull not authorised", "Registry failed during the pull", "Exec format error")
+START_REASONS = (
+    *IMAGE_REASONS,
+    "Container command not found",
+    "Container mount source missing",
+    "Container run time failed",
+    "Container storage of the node not usable",
+    "Driver not reachable for containers",
+    "Image requires a newer driver",
+    "NVIDIA container toolkit failed",
+    "Requested GPU unknown on the node",
+)
+START_ECHOES = ("Container could not be started", "Image import failed", "Image pull keeps failing")
+FILE_SYSTEM_FACTS = (
+    "File system mount failed",
+    "GPFS daemon down or expelled",
+    "Lustre client evicted",
+    "Lustre connection lost",
+    "NFS server not responding",
+    "NFS state lost",
+    "Parallel file system client lost its server",
+)
+
+cascade(
+    "PhysicalFaultExplainsLostNode",
+    author=AUTHOR,
+    docs="A part or a kernel that failed on a node takes the node down: the scheduler only notices that it is gone.",
+    causes=[ranks(800, 990)],
+    consequences=[*NODE_FACTS, "Unkillable processes on the node", "Slurm daemon failed on the node"],
+    scope=CascadeScope.NODE,
+    order=Order.BEFORE,
+    slack=120,
+    within=7200,
+    priority=RefinerPriority.SCRUB + 400,
+)
+
+cascade(
+    "OperatorExplainsLostNode",
+    author=AUTHOR,
+    docs=(
+        "A node that its operators rebooted, drained or took for maintenance is reported as down, not responding or "
+        "unexpectedly rebooted: the scheduler was not told."
+    ),
+    causes=[outcomes(Outcome.MAINTENANCE)],
+    consequences=[*NODE_FACTS, *LOST_NODE],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 400,
+)
+
+cascade(
+    "LostNodeExplainsJobEnd",
+    author=AUTHOR,
+    docs="A node that is named as failed explains that its job ended by a node failure and that launches on it got no answer.",
+    causes=[*NODE_FACTS[:4]],
+    consequences=[*LOST_NODE[:2], *LAUNCH_CONTACT],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 410,
+)
+
+cascade(
+    "MissingMachineExplainsDownNode",
+    author=AUTHOR,
+    docs="A cloud or power-saving node that never got a machine is reported as failed or not booted: nothing was there to break.",
+    causes=["Cloud capacity missing for a node", "Node did not come up in time (scheduler)"],
+    consequences=[*NODE_FACTS, *LOST_NODE, *LAUNCH_CONTACT],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 395,
+)
+
+cascade(
+    "PrologFolderExplainsProlog",
+    author=AUTHOR,
+    docs="A prolog that slurmd cannot read is why the prolog failed.",
+    causes=["Slurm prolog or epilog not readable"],
+    consequences=["Slurm prolog failed"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 420,
+)
+
+cascade(
+    "RefusedLaunchExplainsTheRest",
+    author=AUTHOR,
+    docs="A launch that was refused for a stated reason explains tasks that never started and a job that is held.",
+    causes=[
+        "MPI plug-in of Slurm failed",
+        "Slurm authentication failed",
+        "Slurm cgroup set-up failed",
+        "Slurm controller unreachable",
+        "Slurm daemon failed on the node",
+        "Slurm job credential expired",
+        "Slurm prolog failed",
+        "Slurm prolog or epilog not readable",
+    ],
+    consequences=[*LAUNCH_CONTACT, "Job held after a failed launch (Slurm)", "Slurm could not start the program"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 430,
+)
+
+cascade(
+    "ExecveExplainsLaunch",
+    author=AUTHOR,
+    docs="The errno of execve() says why slurmd could not start the program.",
+    causes=["Program not found by Slurm (execve)", "Exec format error"],
+    consequences=["Slurm could not start the program"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 430,
+)
+
+cascade(
+    "MemoryKillExplainsKilledTasks",
+    author=AUTHOR,
+    docs="The memory limit of the job ends tasks by SIGKILL; launchers then report killed or missing tasks.",
+    causes=[
+        "Container OOM killed (Kubernetes)",
+        "Memory limit exceeded (batch system)",
+        "Memory limit of the job exceeded (Slurm)",
+        "Pod evicted: node low on memory",
+    ],
+    consequences=["Task killed (srun)", "Memory limit touched (Slurm)", "Process killed", "Worker killed (SIGKILL)"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 440,
+)
+
+cascade(
+    "EarlierFailureExplainsKilledTasks",
+    author=AUTHOR,
+    docs="srun kills the other tasks of a step when one ends badly: a task killed after any other failure is that echo.",
+    causes=[ranks(300, 990)],
+    consequences=["Task killed (srun)"],
+    scope=CascadeScope.JOB,
+    order=Order.BEFORE,
+    slack=0,
+    priority=RefinerPriority.FINAL + 700,
+)
+
+cascade(
+    "EarlierErrorExplainsCrashedTasks",
+    author=AUTHOR,
+    docs="A program that has already failed with an error of its own often crashes while it is torn down.",
+    causes=[ranks(550, 990)],
+    consequences=["Task crashed by signal (srun)"],
+    scope=CascadeScope.JOB,
+    order=Order.BEFORE,
+    slack=0,
+    priority=RefinerPriority.FINAL + 710,
+)
+
+cascade(
+    "CrashNamedTwice",
+    author=AUTHOR,
+    docs="The process's own crash report, or a launcher's that knows the rank, says more than srun's line about the same signal.",
+    causes=[
+        "Bus error",
+        "Crash in the program's native code",
+        "Illegal instruction",
+        "Segmentation fault",
+        "Trace trap",
+        "Worker crashed by signal",
+    ],
+    consequences=["Task crashed by signal (srun)"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 720,
+)
+
+cascade(
+    "StartReasonExplainsContainer",
+    author=AUTHOR,
+    docs="A named reason why a container did not start or an image was not imported explains the plug-in's summary of it.",
+    causes=START_REASONS,
+    consequences=START_ECHOES,
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 450,
+)
+
+cascade(
+    "ContainerStorageExplainsUnkillable",
+    author=AUTHOR,
+    docs="A container plug-in that cannot clean up in the epilog leaves the node drained with `Kill task failed`.",
+    causes=["Container storage of the node not usable", "Slurm cgroup set-up failed"],
+    consequences=["Unkillable processes on the node"],
+    scope=CascadeScope.NODE,
+    order=Order.BEFORE,
+    slack=300,
+)
+
+cascade(
+    "GpuFaultExplainsRefusedDevices",
+    author=AUTHOR,
+    docs=(
+        "A GPU that failed makes the device plug-in refuse pods, the node register with fewer GPUs, and the container "
+        "toolkit or NVML fail."
+    ),
+    causes=[outcomes(Outcome.GPU_HARDWARE, Outcome.GPU_MEMORY, Outcome.NVLINK, Outcome.PCIE, Outcome.POWER_THERMAL)],
+    consequences=[
+        "Container lost access to its GPUs",
+        "Driver not reachable for containers",
+        "GPU allocation refused by the node",
+        "NVIDIA container toolkit failed",
+        "Node offers too few GPUs",
+        "Requested GPU unknown on the node",
+    ],
+    scope=CascadeScope.NODE,
+    order=Order.ANY,
+    priority=RefinerPriority.SCRUB + 410,
+)
+
+cascade(
+    "DriverExplainsToolkit",
+    author=AUTHOR,
+    docs="A driver that is not loaded or does not match explains the container toolkit's failure on that node.",
+    causes=[outcomes(Outcome.GPU_DRIVER)],
+    consequences=["NVIDIA container toolkit failed", "GPU allocation refused by the node", "Node offers too few GPUs"],
+    scope=CascadeScope.NODE,
+    order=Order.ANY,
+    priority=RefinerPriority.SCRUB + 420,
+)
+
+cascade(
+    "FileSystemExplainsProgramErrors",
+    author=AUTHOR,
+    docs="A file system client that lost its server makes programs fail with EIO, ESTALE or ENOTCONN and wait for locks.",
+    causes=FILE_SYSTEM_FACTS,
+    consequences=[
+        "Shared lock never freed",
+        "I/O error reported to the program",
+        "Stale file handle",
+        "File system connection lost",
+        "NFS write-back hang",
+        "Hung kernel task",
+    ],
+    scope=CascadeScope.JOB,
+    order=Order.BEFORE,
+    slack=120,
+    within=7200,
+    priority=RefinerPriority.FINAL + 460,
+)
+
+cascade(
+    "EvictionExplainsLostConnection",
+    author=AUTHOR,
+    docs="The lost connection to a Lustre target is how its eviction began.",
+    causes=["Lustre client evicted"],
+    consequences=["Lustre connection lost", "Lustre network errors"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 455,
+)
+
+cascade(
+    "DiskPressureExplainsPods",
+    author=AUTHOR,
+    docs="A node under disk pressure refuses pods and its run time fails to unpack images.",
+    causes=["Node disk pressure"],
+    consequences=["Container storage of the node not usable", *START_ECHOES, "Pod evicted: its own storage use"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 445,
+)

@@ -272,7 +272,7 @@ cascade(
         "DataLoader worker killed",
         "DataLoader worker exited unexpectedly",
         "MPI rank killed",
-        "Task killed or aborted (srun)",
+        "Task killed (srun)",
         "Python process pool broken",
     ],
     scope="job",

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attribution_lib.observation_parse import parse_matrix
+from attribution_lib.redaction import redact
+
 from attribution_blueprint.errors import EvidenceError
 from attribution_lib.errors import JobError
 from attribution_lib.job.builder import JobInfoBuilder
 from attribution_lib.observation import Observation, ObservationFormat, Source
-from attribution_lib.observation_parse import parse_matrix
-from attribution_lib.redaction import redact
 from attribution_service.result import ConnectorReport, ConnectorStatus
 
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
     BlueprintError
     └── EvidenceError     a case folder, a job file or a log file cannot be used; names the path
+
+Messages say what was expected and what to do.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from attribution_lib.text.escape import shown
 
-
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -118,7 +117,9 @@ def _chain(verdict: EnrichedVerdict) -> list[RenderableType]:
         if row.rank is not None and row.nodes <= 1:
             where += f" r{row.rank}"
         what = Text("● " if row.state == "root" else "  ", style="bold")
-        what.append(shown(row.symptom), style="bold" if row.state == "root" else ("dim" if row.state == "discarded" else ""))
+        what.append(
+            shown(row.symptom), style="bold" if row.state == "root" else ("dim" if row.state == "discarded" else "")
+        )
         what.append(f" ×{row.occurrences}" if row.occurrences > 1 else "", style="dim")
         if row.explained_by:
             what.append(f"  ← explained by {shown(row.explained_by)}", style="dim")

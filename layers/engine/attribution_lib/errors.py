@@ -4,6 +4,7 @@
     ├── RuleLoadError        the rule files are refused; lists every fault
     ├── JobError             the job facts are refused; lists every fault
     ├── ObservationError     an observation is refused
+    │   └── ObservationTooLargeError   … because of its size
     ├── StoreClosedError     an event store was used after close()
     ├── StoreFormatError     a snapshot or spill that this version cannot read
     └── MatcherError         patterns that no matcher can compile
@@ -25,6 +26,7 @@ __all__ = [
     "JobError",
     "MatcherError",
     "ObservationError",
+    "ObservationTooLargeError",
     "RuleLoadError",
     "StoreClosedError",
     "StoreFormatError",
@@ -83,6 +85,10 @@ class ObservationError(_FaultsError):
     """An observation is refused as a whole; nothing of it was ingested."""
 
     headline = "observation refused"
+
+
+class ObservationTooLargeError(ObservationError):
+    """An observation is refused because of its size alone; the fault names the limit."""
 
 
 class StoreClosedError(AttributionError):

@@ -131,7 +131,7 @@ def refiner_def(
     symptoms: Sequence[SymptomMatcher] = (),
     **options: Any,
 ) -> Callable[[_F], _F]:
-    """Declare a phase-3 rule: ``f(context: RefinerContext) -> None``, called only where one of ``symptoms`` is present."""
+    """Declare a phase-3 rule: ``f(context: RefinerContext) -> None``, called where one of ``symptoms`` is present."""
 
     def decorate(function: _F) -> _F:
         _declare(

@@ -9,7 +9,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from attribution_lib.errors import JobError
-from attribution_lib.job.fields import FieldChecker, read_zone
+from attribution_lib.fields import FieldChecker, read_zone
 from attribution_lib.job.model import JobInfo, Scheduler
 from attribution_lib.job.records import read_allocation_failure, read_cancellation, read_ranks
 from attribution_lib.job.states import read_state

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from attribution_lib.job.fields import FieldChecker
+from attribution_lib.fields import FieldChecker
 from attribution_lib.job.model import ExecutionCancellation, RankPlacement, SchedulerFailure
 from attribution_lib.rfc3339 import instant_of
 

@@ -25,6 +25,7 @@ Segment = tuple[int, int]
 
 def run_accumulator(  # noqa: PLR0913 -- trigger, its place and its reader; all needed once, at one call site
     rule: AccumulatorRule,
+    *,
     job: JobIdentity,
     captures: Mapping[str, str],
     buffer: TextBuffer,
@@ -50,9 +51,7 @@ def run_accumulator(  # noqa: PLR0913 -- trigger, its place and its reader; all 
         yield emission, fed[index] if 0 <= index < len(fed) else trigger
 
 
-def _following(
-    buffer: TextBuffer, trigger: Segment, prefix: Prefix, source: Source
-) -> Iterator[tuple[Segment, str]]:
+def _following(buffer: TextBuffer, trigger: Segment, prefix: Prefix, source: Source) -> Iterator[tuple[Segment, str]]:
     """Bodies of the lines after the trigger that carry the same rank and node prefix."""
     position = trigger[1] + 1
     budget = MAX_BYTES

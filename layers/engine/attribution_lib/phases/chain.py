@@ -37,9 +37,7 @@ def _story(stream: EventStream, root: Event | None) -> list[Event]:
     events = [
         event
         for event in stream
-        if event.symptom is not None
-        and event.event_type in _SHOWN
-        and event.changed_by not in (OUTSIDE_WINDOW, STAGED)
+        if event.symptom is not None and event.event_type in _SHOWN and event.changed_by not in (OUTSIDE_WINDOW, STAGED)
     ]
     if root is not None and root.symptom is not None and not any(event is root for event in events):
         events = sorted([*events, root], key=event_order)
@@ -114,6 +112,7 @@ def _chain_row(group: list[Event], root: Event | None) -> ChainRow:
 def _grouped(stream: EventStream, root: Event | None) -> Iterable[list[Event]]:
     groups: dict[Hashable, list[Event]] = {}
     for event in _story(stream, root):
-        key = (event.symptom, event.source, _state(event, root), event.event_type, event.changed_by, event.explained_by and event.explained_by.symptom)
+        explained_by = event.explained_by.symptom if event.explained_by else None
+        key = (event.symptom, event.source, _state(event, root), event.event_type, event.changed_by, explained_by)
         groups.setdefault(key, []).append(event)
     return groups.values()

@@ -122,10 +122,10 @@ def _with_year(stamp: int, reference: ClockReference) -> int | None:
         high = end if end is not None else start
         candidates = [_local(at, reference.zone) for at in _in_years(moment, _years_around(low, high))]
         return min(candidates, key=lambda at: (_distance(at, low, high), at), default=None)
-    candidates = [
-        _local(at, reference.zone)
-        for at in _in_years(moment, sorted({year for at in reference.dated[:: len(reference.dated) - 1 or 1] for year in _years_around(at, at)}))
-    ]
+    if not reference.dated:
+        return None
+    years = _years_around(reference.dated[0], reference.dated[-1])
+    candidates = [_local(at, reference.zone) for at in _in_years(moment, years)]
     return min(candidates, key=lambda at: (_gap(at, reference.dated), at), default=None)
 
 

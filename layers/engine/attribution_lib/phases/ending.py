@@ -67,7 +67,7 @@ class _Stop:
 
 
 def _from_lines(lines: list[_Stop], facts: list[_Stop]) -> JobEnding:
-    """The first of the most specific stop lines; a state that says more than a bare cancellation lends it its outcome."""
+    """The first of the most specific stop lines; a state that says more than a bare cancellation lends its outcome."""
     specific = [stop for stop in lines if stop.outcome in _SPECIFIC]
     stop = (specific or lines)[0]
     outcome = stop.outcome

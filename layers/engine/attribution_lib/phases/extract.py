@@ -141,7 +141,15 @@ class LineExtractor:
             return
         try:
             emissions = list(
-                run_accumulator(rule, self.job, captures, self.buffer, segment, prefix, self.plan.source)
+                run_accumulator(
+                    rule,
+                    job=self.job,
+                    captures=captures,
+                    buffer=self.buffer,
+                    trigger=segment,
+                    prefix=prefix,
+                    source=self.plan.source,
+                )
             )
         except Exception as error:  # noqa: BLE001 -- a crashed rule is a finding in the verdict, never a lost job
             self.crashes.record(rule.provenance, error)
@@ -152,7 +160,7 @@ class LineExtractor:
             own = prefix if place == segment else parse_prefix(line[: 2 * _DATUM_SIDE], self.plan.source)
             self._emit(planned, emit_accumulated(emission), own, place, number, line[: 2 * _DATUM_SIDE])
 
-    def _emit(  # noqa: PLR0913 -- one event's parts; split they would only be passed on together
+    def _emit(  # noqa: PLR0913, PLR0917 -- one event's parts; split they would only be passed on together
         self,
         planned: PlannedRule,
         emitted: Emitted,

@@ -57,7 +57,8 @@ def bad_nodes(
     named = sorted(node for node in names if node is not None and (not inside or node in inside))
     wanted = frozenset(named)
     sightings = _collect(event for event in stream.events(type=EventType.BAD_NODE) if event.node in wanted)
-    return [sightings.get(node, _Sightings()).row(node, f"{reason}: {symptom}" if symptom else reason) for node in named]
+    why = f"{reason}: {symptom}" if symptom else reason
+    return [sightings.get(node, _Sightings()).row(node, why) for node in named]
 
 
 def interesting_nodes(stream: EventStream, blamed: Collection[str]) -> list[BadNode]:

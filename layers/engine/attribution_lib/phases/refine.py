@@ -93,7 +93,7 @@ def _between(engine: RuleEngine, low: int, high: int | None) -> Sequence[Refiner
     ]
 
 
-def _run(  # noqa: PLR0913 -- one sub-phase needs exactly this; a context object would only rename it
+def _run(  # noqa: PLR0913, PLR0917 -- one sub-phase needs exactly this; a context object would only rename it
     rules: Iterable[RefinerRule],
     events: list[Event],
     node: str | None,

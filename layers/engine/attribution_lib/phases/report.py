@@ -54,7 +54,7 @@ def build_verdict(  # noqa: PLR0913 -- a verdict is made of exactly these parts,
     version: str,
 ) -> Verdict:
     """The raw verdict of ENGINE §10."""
-    root = shown_event(stream, choice, engine)
+    root = shown_event(stream, choice)
     blamed = _blamed(stream, job, engine, choice)
     return Verdict(
         job=job_facts(job),
@@ -86,7 +86,7 @@ def build_verdict(  # noqa: PLR0913 -- a verdict is made of exactly these parts,
     )
 
 
-def shown_event(stream: EventStream, choice: OutcomeChoice, engine: RuleEngine) -> Event | None:
+def shown_event(stream: EventStream, choice: OutcomeChoice) -> Event | None:
     """The event that stands for the root symptom: metrics last, untimed last, then stream and line.
 
     An ending shows its own line and a fault the chosen node's line; only within the same symptom is there a choice.
@@ -125,9 +125,7 @@ def _failed(job: JobInfo, choice: OutcomeChoice) -> bool:
     if sub_domain_of(choice.outcome) is SubDomain.NONE:
         return False
     if choice.outcome is Outcome.UNKNOWN:
-        return job.state_class in _FAILED or (
-            choice.root is not None and choice.root.event_type == EventType.BAD_NODE
-        )
+        return job.state_class in _FAILED or (choice.root is not None and choice.root.event_type == EventType.BAD_NODE)
     return True
 
 

@@ -23,10 +23,12 @@ from attribution_lib.text.stamps import (
 
 __all__ = ["SYSTEM_FORMS"]
 
-_HOST = r"(?P<node>[A-Za-z0-9][\w.:-]{0,254}+)"
-_PROGRAM = r"(?P<program>[\w./@()+-]{1,64}+)(?:\[(?P<pid>\d{1,9})\])?: ?"
+_HOST = r"(?P<node>[A-Za-z0-9](?:[\w.-]|:(?=[\da-fA-F:])){0,254}+)"
+_PROGRAM = r"(?P<program>[\w./@()+-]{1,64}+)(?:\[(?P<pid>\d{1,9})\])?:(?: |(?=\[)|$)"
 _TAIL = rf"(?: {_HOST} (?:[a-z]\w{{2,8}}\.[a-z]{{3,7}} )?{_PROGRAM})"
 """`` node-a kernel: ``, `` node-0012 slurmd[13562]: ``; busybox adds ``kern.info`` in between."""
+_NO_COMMA = r"(?!.{19},)"
+"""dmesg --time-format iso writes a comma before the fraction and never a host after it."""
 _NAMED_PROGRAM = r"(?P<program>[A-Za-z][\w.-]{0,63}+)"
 _OBJECT = r"(?:[Nn]odes?/(?P<node>[\w.-]{1,253})|[\w.-]{1,253}/[\w.-]{1,253})"
 _INITIALS = "".join(sorted({*"JFMASOND", *"MTWFS"}))
@@ -124,7 +126,7 @@ _SYSLOG = (
     form("RFC 3164, journal", _INITIALS, rf"{NAMED}{_TAIL}", stamp=read_named, accept=_names_a_host),
     form("date and host", _INITIALS, rf"{NAMED} {_HOST} ", stamp=read_named, accept=_is_host, sources=SYSTEM),
     form("bare date", _INITIALS, rf"{NAMED}(?:: |[ \t]|(?=\[\d)|$)", stamp=read_named),
-    form("ISO syslog, journal", DIGITS, rf"{CALENDAR}{_TAIL}", stamp=read_calendar, accept=_names_a_host),
+    form("ISO syslog, journal", DIGITS, rf"{_NO_COMMA}{CALENDAR}{_TAIL}", stamp=read_calendar, accept=_names_a_host),
     form("journal short-full", _INITIALS, rf"{WEEKDAY} {CALENDAR}(?:{_TAIL}| )", stamp=read_calendar),
     form("wall message", "M", rf"Message from syslogd@{_HOST} at {NAMED} \.\.\.", stamp=read_named),
     form("host and kernel", LETTERS + DIGITS, rf"{_HOST} (?P<program>kernel): ?", sources=SYSTEM),

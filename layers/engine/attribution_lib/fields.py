@@ -1,4 +1,4 @@
-"""Checks of single values of the ``job`` object: each returns the checked value or notes a fault and returns None."""
+"""Checks of single values from the wire: each returns the checked value, or notes a fault and returns None."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from attribution_lib.errors import Fault
 from attribution_lib.job.hostlist import MAX_NODES, HostlistError, expand_nodes
+from attribution_lib.names import NodeNames
 from attribution_lib.rfc3339 import instant_of, parse_instant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attribution_lib.names import NodeNames
-
 __all__ = ["CLUSTER_FORM", "ID_FORM", "FieldChecker", "is_identifier", "read_zone"]
 
 ID_FORM = "[A-Za-z0-9][A-Za-z0-9_.:+-]{0,199}"
 CLUSTER_FORM = "[A-Za-z0-9][A-Za-z0-9_.+-]{0,199}"
-MAX_FAULTS = 100
-"""Faults listed of one job; a list of a million bad ranks is not worth a million messages."""
 _IDENTIFIER = re.compile(ID_FORM)
 _CLUSTER = re.compile(CLUSTER_FORM)
 _MACHINE_ZONES = frozenset({"localtime", "posixrules", "Factory"})
@@ -46,16 +43,18 @@ def read_zone(name: str) -> tzinfo | None:
 
 @dataclass(slots=True)
 class FieldChecker:
-    """Collects the faults of one ``job`` object; addresses read ``job.start``."""
+    """Collects the faults of one object; addresses read ``job.start`` or ``entry_timeseries[3].ts``."""
 
-    names: NodeNames
+    names: NodeNames = field(default_factory=NodeNames)
     zone: tzinfo | None = None
     """Where naive date-times are read; None refuses them."""
     faults: list[Fault] = field(default_factory=list)
+    limit: int = 100
+    """Faults listed; a list of a million bad ranks is not worth a million messages."""
 
     def fault(self, address: str, problem: str, expected: str = "") -> None:
         """Note one thing wrong."""
-        if len(self.faults) < MAX_FAULTS:
+        if len(self.faults) < self.limit:
             self.faults.append(Fault(address, "", problem, expected))
 
     def unknown_keys(self, value: Mapping[str, Any], known: tuple[str, ...], address: str) -> None:
@@ -95,13 +94,13 @@ class FieldChecker:
             return None
         return value
 
-    def integer(self, value: Any, address: str, *, highest: int) -> int | None:
-        """A whole number from 0 to ``highest``."""
+    def integer(self, value: Any, address: str, *, highest: int, lowest: int = 0) -> int | None:
+        """A whole number from ``lowest`` to ``highest``."""
         if not isinstance(value, int) or isinstance(value, bool):
             self.wrong_type(address, value, "an integer")
             return None
-        if not 0 <= value <= highest:
-            self.fault(address, f"{value} is out of range", f"0 to {highest}")
+        if not lowest <= value <= highest:
+            self.fault(address, f"{value} is out of range", f"{lowest} to {highest}")
             return None
         return value
 

@@ -1,0 +1,149 @@
+"""The items and object keys of the service: every key is made here, every item is read and written through here."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from attribution_service.ports import Item
+
+__all__ = ["INDEXES", "Batch", "Keys", "Session", "SessionState", "batch_sk", "session_pk"]
+
+SESSION_SK = "SESSION"
+INDEXES = {
+    "open_sessions": ("open_cluster", "created"),
+    "by_day": ("cluster_day", "at"),
+    "by_node": ("cluster_node", "at"),
+}
+"""{index: (partition attribute, sort attribute)}: sparse, an item without the attributes is not in it."""
+
+
+class SessionState(StrEnum):
+    """Open sessions take observations; expired ones are as good as gone."""
+
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The hot item of one session generation. Times are seconds since the epoch."""
+
+    attributor_id: str
+    generation: str
+    """A ULID: a re-opened id is another generation and shares nothing with the earlier one."""
+    cluster: str
+    job_id: str
+    attempt: int
+    created: int
+    expires_at: int
+    state: str = SessionState.OPEN
+    ver: int = 0
+    snapshot: str = ""
+    snapshot_n: int = 0
+    job_ver: int = 0
+    attributing_until: int = 0
+    batches: int = 0
+    events: int = 0
+    """As of the last attribution, like ``batches``."""
+    opened_by: str = ""
+
+    def item(self) -> Item:
+        """As stored; ``ttl`` is the table's own expiry, an hour after ours."""
+        values = asdict(self)
+        return {
+            **values,
+            "pk": session_pk(self.attributor_id),
+            "sk": SESSION_SK,
+            "open_cluster": self.cluster,
+            "ttl": self.expires_at + 3600,
+        }
+
+    @classmethod
+    def of(cls, item: Item) -> Self:
+        """Read back; attributes that only the table needs are left aside."""
+        return cls(**_known(cls, item))
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One committed observation: the commit point is the existence of this item."""
+
+    attributor_id: str
+    generation: str
+    observation_id: str
+    spill: str
+    """Object key."""
+    raw_sha: str
+    """SHA-256 of the body as received."""
+    lines: int
+    bytes: int
+    truncated_lines: int
+    redacted: int
+    events: int
+    rules_digest: str
+    at: int
+    ttl: int
+
+    def item(self) -> Item:
+        """As stored."""
+        keys = {"pk": session_pk(self.attributor_id), "sk": batch_sk(self.generation, self.observation_id)}
+        return {**asdict(self), **keys}
+
+    @classmethod
+    def of(cls, item: Item) -> Self:
+        """Read back."""
+        return cls(**_known(cls, item))
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Object keys of one session generation."""
+
+    attributor_id: str
+    generation: str
+
+    @property
+    def prefix(self) -> str:
+        """Everything of this generation; removed by DELETE."""
+        return f"attributors/{self.attributor_id}/{self.generation}/"
+
+    def job(self, ver: int) -> str:
+        """The job facts of one version, kept out of the hot item."""
+        return f"{self.prefix}job/{ver}.json"
+
+    def spill(self, observation_id: str, raw_sha: str, rules_digest: str) -> str:
+        """Extracted events of one body under one rule set."""
+        return f"{self.prefix}spill/{observation_id}-{raw_sha[:16]}-{rules_digest[:12]}"
+
+    def raw(self, observation_id: str, raw_sha: str) -> str:
+        """The redacted body, where retention is on."""
+        return f"{self.prefix}raw/{observation_id}-{raw_sha[:16]}"
+
+    def upload(self, token: str) -> str:
+        """A body that a client puts directly."""
+        return f"{self.prefix}upload/{token}"
+
+    def snapshot(self, count: int, token: str) -> str:
+        """The folded state over ``count`` batches."""
+        return f"{self.prefix}snapshot/{count:08d}-{token}"
+
+    def verdict(self, etag: str) -> str:
+        """A verdict by what it stands on."""
+        return f"{self.prefix}verdict/{etag}"
+
+
+def session_pk(attributor_id: str) -> str:
+    """Partition of one attributor id, all generations."""
+    return f"A#{attributor_id}"
+
+
+def batch_sk(generation: str, observation_id: str = "") -> str:
+    """Sort key of a batch; without an id the prefix of all batches of a generation."""
+    return f"BATCH#{generation}#{observation_id}"
+
+
+def _known(cls: type[Any], item: Item) -> dict[str, Any]:
+    names = {field.name for field in fields(cls)}
+    return {name: value for name, value in item.items() if name in names}

@@ -63,6 +63,12 @@ def _plausible_epoch(match: re.Match[str], _draft: Draft) -> bool:
     return match["fraction"] is not None and int(match["epoch"]) >= _SLURM_ERA
 
 
+def _logged_by_a_daemon(match: re.Match[str], draft: Draft) -> bool:
+    """``[ 12.3] python3[28651]: segfault at …`` is the kernel speaking of a process, not a process speaking."""
+    start = match.start()
+    return draft.program is None and "]" not in match.string[max(start - 2, 0) : start]
+
+
 def _inside_slurm(_match: re.Match[str], draft: Draft) -> bool:
     return draft.stamped or draft.program is not None
 
@@ -131,11 +137,18 @@ _SYSLOG = (
     form("wall message", "M", rf"Message from syslogd@{_HOST} at {NAMED} \.\.\.", stamp=read_named),
     form("host and kernel", LETTERS + DIGITS, rf"{_HOST} (?P<program>kernel): ?", sources=SYSTEM),
     form("kernel", "k", r"(?P<program>kernel):(?: |(?=\[))"),
-    form("program", LETTERS, rf"{_NAMED_PROGRAM}\[(?P<pid>\d{{1,9}})\]: ?", sources=SYSTEM),
+    form(
+        "program",
+        LETTERS,
+        rf"{_NAMED_PROGRAM}\[(?P<pid>\d{{1,9}})\]: ?",
+        accept=_logged_by_a_daemon,
+        sources=SYSTEM,
+    ),
     form(
         "host and program",
         LETTERS + DIGITS,
         rf"{_HOST} {_NAMED_PROGRAM}\[(?P<pid>\d{{1,9}})\]: ?",
+        accept=_logged_by_a_daemon,
         sources=SYSTEM,
     ),
     form(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["LOCK_FILE", "LockChange", "LockEntry", "compare_locks", "lock_of", "read_lock", "render_lock"]
 
 LOCK_FILE = "rules.lock.json"
+_TEXT_FIELDS = ("match_re", "sources", "engine", "key", "fold", "demotable_by")
+_METRIC_FIELDS = ("metric", "reduce", "op", "value", "window_seconds", "for_models", "code_label", "demotable_by")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class LockEntry:
 
 @dataclass(frozen=True, slots=True)
 class LockChange:
-    """One difference between two locks. ``kind``: added, removed, changed, or ``unversioned`` (changed, same version)."""
+    """One difference between two locks. ``kind``: added, removed, changed, unversioned (changed, version the same)."""
 
     kind: str
     rule: str
@@ -57,9 +59,14 @@ def lock_of(engine: RuleEngine, paths: Sequence[Path | str] | None = None) -> di
 def read_lock(text: str) -> dict[str, LockEntry]:
     """The lock that a file holds; ``ValueError`` when it holds something else."""
     try:
-        return {str(name): LockEntry(int(entry["version"]), str(entry["sha256"])) for name, entry in json.loads(text).items()}
+        return {
+            str(name): LockEntry(int(entry["version"]), str(entry["sha256"]))
+            for name, entry in json.loads(text).items()
+        }
     except (KeyError, TypeError, AttributeError) as error:
-        msg = f"is no rule lock: {error!r}; expected {{rule: {{version, sha256}}}}, as `attribution rules lock` writes it"
+        msg = (
+            f"is no rule lock: {error!r}; expected {{rule: {{version, sha256}}}}, as `attribution rules lock` writes it"
+        )
         raise ValueError(msg) from error
 
 
@@ -95,18 +102,13 @@ def _behaviour(rule: AnyRule, registry: GeneratedSymptomRegistry, code: Mapping[
         "status": rule.provenance.status,
         "depends_on": rule.provenance.depends_on,
     }
-    match rule:
-        case TextRule():
-            fields = ("match_re", "sources", "engine", "key", "fold", "demotable_by")
-            found |= {name: getattr(rule, name) for name in fields} | _emission(rule.emitter, registry)
-            found |= {"emit": asdict(rule.emit), "decode": "" if rule.decode is None else code.get(_file_of(rule.decode), "")}
-        case MetricRule():
-            fields = ("metric", "reduce", "op", "value", "window_seconds", "for_models", "code_label", "demotable_by")
-            found |= {name: getattr(rule, name) for name in fields} | _emission(rule.emitter, registry)
-            found |= {"emit": asdict(rule.emit)}
-        case _:
-            found |= {"code": code.get(rule.provenance.location.path, "")}
-    return found
+    if isinstance(rule, TextRule | MetricRule):
+        fields = _TEXT_FIELDS if isinstance(rule, TextRule) else _METRIC_FIELDS
+        found |= {name: getattr(rule, name) for name in fields} | _emission(rule.emitter, registry)
+        found |= {"emit": asdict(rule.emit)}
+        decode = rule.decode if isinstance(rule, TextRule) else None
+        return found | {"decode": "" if decode is None else code.get(_file_of(decode), "")}
+    return found | {"code": code.get(rule.provenance.location.path, "")}
 
 
 def _emission(emitter: Emitter | None, registry: GeneratedSymptomRegistry) -> dict[str, Any]:

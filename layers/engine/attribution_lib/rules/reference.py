@@ -56,7 +56,7 @@ def rules_page(engine: RuleEngine) -> str:
         for name, members in groupby(of_file, key=lambda rule: rule.provenance.definition or rule.provenance.name):
             lines.append(_rule_row(name, list(members)))
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _rule_row(name: str, members: list[AnyRule]) -> str:
@@ -87,7 +87,7 @@ def symptoms_page(engine: RuleEngine) -> str:
         if found:
             lines += [f"## {outcome}", "", f"Sub-domain `{sub_domain_of(outcome)}`.", ""]
             lines += _symptom_table(found, emitters)
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _symptom_table(symptoms: Iterable[SymptomDef], emitters: dict[str, list[str]]) -> Iterator[str]:

@@ -1,0 +1,49 @@
+"""``attribution rules new NAME --from-line LINE``: a rule and its test to start from."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from attribution_cli.rules_loading import console
+from attribution_lib.observation import TEXT_SOURCES, Source
+from attribution_lib.rules.scaffold import scaffold_rule
+
+__all__ = ["new"]
+
+
+@click.command()
+@click.argument("name")
+@click.option("--from-line", "line", required=True, help="The log line, as printed; - reads it from standard input.")
+@click.option(
+    "--source",
+    type=click.Choice([source.value for source in TEXT_SOURCES]),
+    default=Source.APPLOG.value,
+    show_default=True,
+    help="Where the line comes from.",
+)
+@click.option(
+    "--into", type=click.Path(path_type=Path), help="Append to this rule file and to the .test.toml beside it."
+)
+def new(name: str, line: str, source: str, into: Path | None) -> None:
+    """Start a rule and its test from a log line.
+
+    What varies in the line (times, hosts, addresses, numbers) becomes a wildcard or a group, the rest is escaped; the
+    line is the first [[hit]]. The rule is staged: it runs and is counted, and decides nothing.
+    """
+    text = sys.stdin.readline().rstrip("\r\n") if line == "-" else line
+    scaffold = scaffold_rule(name, text, Source(source))
+    out = console()
+    if into is None:
+        out.print(
+            f"# a rule file, like rules/example.toml{scaffold.rule}\n# the test file beside it{scaffold.test}", end=""
+        )
+        return
+    for path, addition in ((into, scaffold.rule), (into.with_suffix(".test.toml"), scaffold.test)):
+        head = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if not head and path == into:
+            head = 'author = "name yourself"\n'
+        path.write_text(head + addition, encoding="utf-8")
+        out.print(f"added to {path}")

@@ -85,7 +85,8 @@ def _job(options: dict[str, Any]) -> JobInfo:
     fields = {key: value for key, value in options.items() if value is not None}
     if file is not None:
         if fields:
-            raise BlueprintError(f"--job {file}: give the job file or {', '.join(sorted(fields))}, not both")
+            msg = f"--job {file}: give the job file or {', '.join(sorted(fields))}, not both"
+            raise BlueprintError(msg)
         return read_job_file(file)
     fields.setdefault("job_id", "local")
     return job_from(fields, address="command line")

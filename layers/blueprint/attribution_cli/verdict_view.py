@@ -48,7 +48,8 @@ def headline(verdict: EnrichedVerdict) -> str:
     """What failed, whose problem it is and how sure that is, in one line."""
     root = verdict.root_cause
     what = root.symptom if root is not None else verdict.outcome.value.replace("_", " ")
-    return f"{verdict.terminal_state.value.upper()} · {verdict.sub_domain.value} · {what} (confidence {verdict.confidence.value})"
+    state, domain, sure = verdict.terminal_state.value.upper(), verdict.sub_domain.value, verdict.confidence.value
+    return f"{state} · {domain} · {what} (confidence {sure})"
 
 
 def _parts(verdict: EnrichedVerdict, case: str) -> list[RenderableType]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from pydantic_core import to_json
@@ -45,14 +46,19 @@ def _utf16(key: str) -> bytes:
 
 
 def _number(value: float) -> str:
-    """A double as ECMAScript's Number::toString prints it: ``1e21``, ``0.000001``, ``1e-7``, ``5``."""
+    """A double as ECMAScript's Number::toString prints it: ``5``, ``0.000001``, ``1e-7``, ``1e+21``."""
     if value == 0:
         return "0"
+    _, places, shift = Decimal(repr(abs(value))).as_tuple()
+    text = "".join(map(str, places))
+    digits = text.rstrip("0")
+    point = len(text) + int(shift)
     sign = "-" if value < 0 else ""
-    mantissa, _, exponent = f"{abs(value):r}".partition("e") if False else _split(abs(value))
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).lstrip("0")
-    point = len(whole) + int(exponent or 0)
-    if whole.strip("0") == "":
-        point -= len(whole) + len(fraction) - len(fraction.lstrip("0")) - 0
-    return sign + digits + str(point)
+    if len(digits) <= point <= _EXPONENT_FROM:
+        return sign + digits.ljust(point, "0")
+    if 0 < point <= _EXPONENT_FROM:
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+    if _EXPONENT_BELOW < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{fraction}e{point - 1:+d}"

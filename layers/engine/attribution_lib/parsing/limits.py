@@ -50,7 +50,9 @@ def unpack(body: bytes, limit: int = DEFAULT_LIMITS.inline_bytes) -> bytes:
             rest = machine.unused_data if machine.eof else machine.unconsumed_tail
             size += len(parts[-1])
             if size > limit:
-                raise ObservationTooLargeError([Fault("body", "", f"more than {limit} bytes unpacked", f"at most {limit}")])
+                raise ObservationTooLargeError(
+                    [Fault("body", "", f"more than {limit} bytes unpacked", f"at most {limit}")]
+                )
         if not machine.eof:
             raise ObservationError([Fault("body", "", "gzip data is cut off", "a complete gzip stream")])
     return b"".join(parts)

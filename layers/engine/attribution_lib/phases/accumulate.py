@@ -60,6 +60,8 @@ def _following(buffer: TextBuffer, trigger: Segment, prefix: Prefix, source: Sou
             return
         start, end = buffer.segment(position)
         position = end + 1
+        if start == end:  # CRLF leaves an empty segment after each line
+            continue
         budget -= end - start
         line = buffer.decode(start, min(end, start + max(budget, 0) + 1))
         own = parse_prefix(line, source)

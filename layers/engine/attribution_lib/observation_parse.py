@@ -1,0 +1,181 @@
+"""Bytes of the wire → ``Observation``: strictly, with all faults at once, and fast enough for whole log files.
+
+Two layouts. As ``application/json`` one object, ``{"source", "format", …, "entry_timeseries": […]}``. As
+``application/x-ndjson`` the first line is that object without ``entry_timeseries`` and each further line one entry.
+Log entries (formats ``text`` and ``json`` alike) are bare strings or ``{"line", "ts"?, "node"?, "rank"?}``; entries of
+``prometheus_matrix`` are ``{"metric", "values"}``. A null is an absent field; any other key is refused.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from attribution_lib.errors import Fault, ObservationError
+from attribution_lib.fields import FieldChecker
+from attribution_lib.observation import LogEntries, MetricSeries, Observation, ObservationFormat
+from attribution_lib.parsing.canonical import canonical_json
+from attribution_lib.parsing.entries import canonical_entries, read_entries
+from attribution_lib.parsing.header import ENTRIES_KEY, Header, read_header
+from attribution_lib.parsing.limits import DEFAULT_LIMITS, Limits, unpack
+from attribution_lib.parsing.matrix import read_matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Limits", "parse_matrix", "parse_observation", "parse_upload"]
+
+_NDJSON = "x-ndjson"
+
+
+def parse_observation(
+    body: bytes, *, content_type: str = "application/json", limits: Limits = DEFAULT_LIMITS
+) -> Observation:
+    """The observation of a request body (gzip is recognised by its magic bytes).
+
+    ``digest`` is the SHA-256 of the canonical JSON (RFC 8785) of source, format, stream, first_line, node, rank, start,
+    end and entry_timeseries, absent ones at their defaults; it is the ``observation_id`` where none is given. Raises
+    ``ObservationError`` with the first 20 faults, ``ObservationTooLargeError`` for a body over ``inline_bytes``.
+    """
+    data = unpack(body, limits.inline_bytes)
+    if _NDJSON in content_type:
+        fields, entries = _read_ndjson(data)
+    else:
+        fields = _object(_json(data, "body"), "body")
+        entries = fields.pop(ENTRIES_KEY, None)
+    return _build(fields, entries, limits)
+
+
+def parse_upload(header: Mapping[str, Any], body: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Observation:
+    """The observation of an uploaded object, whose header came apart from it.
+
+    Format ``text``: the body is the raw text. ``json``: one entry a line. ``prometheus_matrix``: a JSON array of series.
+    """
+    data = unpack(body, limits.upload_bytes)
+    check = FieldChecker(limit=limits.faults)
+    read = read_header(header, check)
+    if ENTRIES_KEY in header:
+        check.fault(ENTRIES_KEY, "given beside an uploaded object", "one of the two")
+    if read is None or check.faults:
+        raise ObservationError(check.faults)
+    if read.format is ObservationFormat.TEXT:
+        digest = sha256(canonical_json(read.canonical()) + b"\n" + data).hexdigest()
+        return _observation(read, digest, text=data)
+    entries = _json(data, "object") if read.format is ObservationFormat.PROMETHEUS_MATRIX else _json_lines(data, 1)
+    return _build(header, entries, limits)
+
+
+def parse_matrix(value: Any, *, limits: Limits = DEFAULT_LIMITS) -> list[MetricSeries]:
+    """The series of a parsed matrix: an array of series, or a whole reply of Prometheus' query API around it."""
+    if isinstance(value, dict) and isinstance(value.get("data"), dict):
+        value = value["data"].get("result")
+    check = FieldChecker(limit=limits.faults)
+    if not isinstance(value, list):
+        check.wrong_type("matrix", value, "a JSON array of series")
+        raise ObservationError(check.faults)
+    series = read_matrix(value, check, limits)
+    if check.faults:
+        raise ObservationError(check.faults)
+    return series
+
+
+def _build(fields: Mapping[str, Any], entries: Any, limits: Limits) -> Observation:
+    check = FieldChecker(limit=limits.faults)
+    header = read_header(fields, check)
+    if not isinstance(entries, list):
+        check.wrong_type(ENTRIES_KEY, entries, "a list of entries")
+    elif header is not None and header.format is ObservationFormat.PROMETHEUS_MATRIX:
+        series = read_matrix(entries, check, limits)
+        if not check.faults:
+            return _observation(header, _digest(header, canonical_json(entries)), series=series)
+    elif header is not None:
+        columns = read_entries(entries, check, limits)
+        if not check.faults:
+            return _log_observation(header, columns, _digest(header, canonical_entries(entries)))
+    raise ObservationError(check.faults)
+
+
+def _log_observation(header: Header, columns: LogEntries, digest: str) -> Observation:
+    """Format text with nothing but lines becomes text; entries that carry more are kept as entries."""
+    if header.format is ObservationFormat.TEXT and not (columns.stamps or columns.nodes or columns.ranks):
+        text = "\n".join(columns.lines).encode() + b"\n" if columns.lines else b""
+        return _observation(header, digest, text=text)
+    return _observation(header, digest, layout=ObservationFormat.JSON, entries=columns)
+
+
+def _observation(
+    header: Header,
+    digest: str,
+    *,
+    layout: ObservationFormat | None = None,
+    text: bytes = b"",
+    entries: LogEntries | None = None,
+    series: Sequence[MetricSeries] = (),
+) -> Observation:
+    return Observation(
+        source=header.source,
+        format=layout or header.format,
+        observation_id=header.observation_id or digest,
+        stream=header.stream,
+        first_line=header.first_line,
+        start=header.start,
+        end=header.end,
+        node=header.node,
+        rank=header.rank,
+        text=text,
+        entries=entries or LogEntries(),
+        series=series,
+        digest=digest,
+    )
+
+
+def _digest(header: Header, entries: bytes) -> str:
+    """SHA-256 of the canonical object; ``entry_timeseries`` sorts between ``end`` and ``first_line``."""
+    before = canonical_json({"end": header.canonical()["end"]})[:-1]
+    after = canonical_json({key: value for key, value in header.canonical().items() if key != "end"})[1:]
+    return sha256(b'%s,"%s":%s,%s' % (before, ENTRIES_KEY.encode(), entries, after)).hexdigest()
+
+
+def _read_ndjson(data: bytes) -> tuple[dict[str, Any], list[Any]]:
+    head, _, rest = data.partition(b"\n")
+    fields = _object(_json(head, "line 1"), "line 1")
+    if ENTRIES_KEY in fields:
+        raise ObservationError([Fault("line 1", ENTRIES_KEY, "given in the first line", "one entry a line after it")])
+    return fields, _json_lines(rest, 2)
+
+
+def _json_lines(data: bytes, first: int) -> list[Any]:
+    """One value a line; blank lines are skipped. Read as one array, and line by line only to say where a fault is."""
+    body = data.strip(b"\r\n\t ")
+    if not body:
+        return []
+    try:
+        values: list[Any] = from_json(
+            b"[" + body.replace(b"\n", b",") + b"]", allow_inf_nan=False, cache_strings="keys"
+        )
+    except ValueError:
+        values = []
+    # A line end inside a string would have been taken for a comma: then there are fewer values than lines.
+    if len(values) == body.count(b"\n") + 1:
+        return values
+    lines = data.split(b"\n")
+    return [_json(line, f"line {number}") for number, line in enumerate(lines, first) if line.strip()]
+
+
+def _json(data: bytes, address: str) -> Any:
+    try:
+        return from_json(data, allow_inf_nan=False, cache_strings="keys")
+    except ValueError as error:
+        if "recursion limit" in str(error):
+            raise ObservationError(
+                [Fault(address, "", "nested too deeply", f"at most {DEFAULT_LIMITS.depth} levels")]
+            ) from error
+        raise ObservationError([Fault(address, "", f"is not JSON: {error}", "UTF-8 JSON (RFC 8259)")]) from error
+
+
+def _object(value: Any, address: str) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise ObservationError([Fault(address, "", f"{type(value).__name__} given", "a JSON object")])

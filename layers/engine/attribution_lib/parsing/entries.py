@@ -1,0 +1,147 @@
+"""Log entries to columns: whole columns are checked at once, single entries only to say which one is wrong."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_json
+
+from attribution_lib.fields import is_identifier
+from attribution_lib.observation import LogEntries
+from attribution_lib.text.stamps import entry_stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from attribution_lib.fields import FieldChecker
+    from attribution_lib.parsing.limits import Limits
+
+__all__ = ["canonical_entries", "read_entries"]
+
+_KEYS = ("line", "node", "rank", "ts")
+"""Sorted, as the canonical form wants them."""
+_MAX_RANK = 2_000_000
+_STAMP_EXPECTED = "RFC 3339 with an offset, or epoch nanoseconds as a string"
+_MONTH_DAY = (
+    r"(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))"
+)
+_STAMP = (
+    rf"[12]\d{{3}}-{_MONTH_DAY}[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)"
+)
+_PLAIN_STAMPS = re.compile(rf"(?:(?:{_STAMP}|1\d{{18}})\n)*+", re.ASCII)
+"""A column of stamps that need no closer look; the rest (29 February, other nanosecond counts) is read one by one."""
+
+
+def read_entries(entries: Sequence[Any], check: FieldChecker, limits: Limits) -> LogEntries:
+    """The columns of log entries, each ``{"line", "ts"?, "node"?, "rank"?}`` or a bare string; faults go to ``check``."""
+    if len(entries) > limits.entries:
+        check.fault("entry_timeseries", f"{len(entries)} entries", f"at most {limits.entries}")
+        return LogEntries()
+    kinds = set(map(type, entries))
+    if kinds <= {str}:
+        return LogEntries(lines=entries)
+    if kinds == {dict}:
+        uniform = entries
+    elif kinds == {dict, str}:
+        uniform = [{"line": entry} if type(entry) is str else entry for entry in entries]
+    else:
+        _blame(entries, check)
+        return LogEntries()
+    columns = _columns(uniform)
+    if columns is None:
+        _blame(entries, check)
+        return LogEntries()
+    return columns
+
+
+def _columns(entries: Sequence[dict[str, Any]]) -> LogEntries | None:
+    """The checked columns, or None when anything at all is wrong."""
+    keys = set(chain.from_iterable(entries))
+    if not keys <= set(_KEYS):
+        return None
+    lines = [entry.get("line") for entry in entries]
+    stamps = [entry.get("ts") for entry in entries] if "ts" in keys else []
+    nodes = [entry.get("node") for entry in entries] if "node" in keys else []
+    ranks = [entry.get("rank") for entry in entries] if "rank" in keys else []
+    if set(map(type, lines)) != {str} or not _all_text(stamps) or not _all_text(nodes):
+        return None
+    if not set(map(type, ranks)) <= {int, type(None)}:
+        return None
+    if not all(rank is None or 0 <= rank <= _MAX_RANK for rank in set(ranks)):
+        return None
+    if not all(node is None or is_identifier(node) for node in set(nodes)):
+        return None
+    if not _stamps_hold(stamps):
+        return None
+    return LogEntries(lines=lines, stamps=_kept(stamps), nodes=_kept(nodes), ranks=_kept(ranks))  # type: ignore[arg-type]  # checked above
+
+
+def _all_text(values: Sequence[Any]) -> bool:
+    return set(map(type, values)) <= {str, type(None)}
+
+
+def _kept(values: list[Any]) -> list[Any]:
+    """A column in which no entry has a value is no column."""
+    return values if any(value is not None for value in values) else []
+
+
+def _stamps_hold(stamps: Iterable[str | None]) -> bool:
+    given = [stamp for stamp in stamps if stamp is not None]
+    column = "\n".join(given) + "\n" if given else ""
+    if column.count("\n") == len(given) and _PLAIN_STAMPS.fullmatch(column):
+        return True
+    return all(_stamp_problem(stamp) is None for stamp in dict.fromkeys(given))
+
+
+def _stamp_problem(stamp: str) -> str | None:
+    digits = len(stamp) if stamp.isdecimal() else 0
+    if digits in _OTHER_UNITS:
+        return f"{stamp!r} looks like {_OTHER_UNITS[digits]}"
+    try:
+        entry_stamp(stamp)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+_OTHER_UNITS = {10: "seconds", 13: "milliseconds", 16: "microseconds"}
+"""Digits of an epoch number of our time in other units than nanoseconds."""
+
+
+def _blame(entries: Sequence[Any], check: FieldChecker) -> None:
+    """Name every entry that is wrong, until enough are named."""
+    for index, entry in enumerate(entries):
+        if len(check.faults) >= check.limit:
+            return
+        address = f"entry_timeseries[{index}]"
+        if isinstance(entry, dict):
+            _blame_entry(entry, address, check)
+        elif not isinstance(entry, str):
+            check.wrong_type(address, entry, "a log entry or a string")
+
+
+def _blame_entry(entry: dict[str, Any], address: str, check: FieldChecker) -> None:
+    check.unknown_keys(entry, _KEYS, address)
+    line, stamp, node, rank = (entry.get(key) for key in ("line", "ts", "node", "rank"))
+    if not isinstance(line, str):
+        check.wrong_type(f"{address}.line", line, "a string")
+    if stamp is not None and not isinstance(stamp, str):
+        check.wrong_type(f"{address}.ts", stamp, _STAMP_EXPECTED)
+    elif stamp is not None and (problem := _stamp_problem(stamp)):
+        check.fault(f"{address}.ts", problem, _STAMP_EXPECTED)
+    if node is not None:
+        check.identifier(node, f"{address}.node")
+    if rank is not None:
+        check.integer(rank, f"{address}.rank", highest=_MAX_RANK)
+
+
+def canonical_entries(entries: Sequence[Any]) -> bytes:
+    """The RFC 8785 form of checked log entries: strings, whole numbers and nulls, so only the order of keys can differ."""
+    orders = {tuple(entry) if type(entry) is dict else () for entry in entries}
+    if any(list(order) != sorted(order) for order in orders):
+        entries = [
+            {key: entry[key] for key in _KEYS if key in entry} if type(entry) is dict else entry for entry in entries
+        ]
+    return to_json(entries)

@@ -11,6 +11,7 @@ NODE_FACTS = (
     "Node lost (cluster manager)",
     "Node not ready (Kubernetes)",
     "Node unexpectedly rebooted",
+    "Nodes rebooted together",
     "Slurm node failure",
 )
 """Node-down facts that name no part."""
@@ -70,7 +71,7 @@ cascade(
     "LostNodeExplainsJobEnd",
     author=AUTHOR,
     docs="A node that is named as failed explains that its job ended by a node failure and that launches on it got no answer.",
-    causes=[*NODE_FACTS[:4]],
+    causes=[*NODE_FACTS[:5]],
     consequences=[*LOST_NODE[:2], *LAUNCH_CONTACT],
     scope=CascadeScope.JOB,
     order=Order.ANY,

@@ -27,6 +27,8 @@ EXEC_FORMAT = "Exec format error"
 STALE_IMAGE = "Image copy on the node is damaged or of another architecture"
 MAINTENANCE_NOTE = "Maintenance note of the operators"
 TAKEN_BY_OPERATORS = "Node taken by its operators"
+REBOOTED = "Node unexpectedly rebooted"
+REBOOTED_TOGETHER = "Nodes rebooted together"
 OPERATOR_ACTIONS = (
     "Operator rebooted the node",
     "Power button pressed",
@@ -38,6 +40,8 @@ _STOPPED_CODES = frozenset({"15", "129", "130", "137", "143"})
 _SECOND = 1_000_000
 _AFTER_THE_END = 120 * _SECOND
 _EARLIER = 60 * _SECOND
+_TOGETHER = 120 * _SECOND
+_MANY_NODES = 3
 _SPECIFIC_RANK = 550
 _FAILED = (StateClass.FAILED, StateClass.NODE_FAIL)
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-", re.IGNORECASE)
@@ -71,6 +75,19 @@ def _is_failure(event: Event) -> bool:
     if event.symptom == "Task ended (Slurm)":
         return code is not None and str(code) not in _STOPPED_CODES
     return True
+
+
+@filter_def("NamedStopBeforeCancellation", AUTHOR, priority=FilterPriority.EARLY + 205)
+def named_stop_before_cancellation(context: FilterContext) -> None:
+    """A cancellation without an author that follows a stop with one (a kill switch, a preemption) carries that stop out."""
+    stream = context.event_stream
+    stops = stream.events(type=EventType.JOB_STOP)
+    named = [stop for stop in stops if stop.symptom != BARE_CANCELLATION and stop.line_num is not None]
+    for stop in stops:
+        if stop.symptom == BARE_CANCELLATION:
+            before = next((event for event in named if follows(stop, event)), None)
+            if before is not None:
+                stream.discard(stop, by="NamedStopBeforeCancellation", explained_by=before)
 
 
 @filter_def("WhoCancelled", AUTHOR, priority=FilterPriority.EARLY + 210)
@@ -159,6 +176,25 @@ def image_broken_on_some_nodes(context: FilterContext) -> None:
             payload=event.payload,
         )
         stream.discard(event, by="ImageBrokenOnSomeNodes")
+
+
+@filter_def("NodesRebootedTogether", AUTHOR, priority=FilterPriority.STANDARD + 190)
+def nodes_rebooted_together(context: FilterContext) -> None:
+    """All nodes of a job rebooting within two minutes is their common power, not one machine after the other."""
+    stream, nodes = context.event_stream, set(context.job.nodes)
+    events = [event for event in stream.bad([REBOOTED]) if event.node in nodes and event.first.timestamp is not None]
+    times = [event.first.timestamp for event in events if event.first.timestamp is not None]
+    if len(nodes) < _MANY_NODES or {event.node for event in events} != nodes or max(times) - min(times) > _TOGETHER:
+        return
+    for event in stream.bad([REBOOTED]):
+        stream.emit(
+            event_type=EventType.BAD_NODE,
+            rule="NodesRebootedTogether",
+            derived_from=event,
+            symptom=REBOOTED_TOGETHER,
+            payload=event.payload,
+        )
+        stream.discard(event, by="NodesRebootedTogether")
 
 
 @filter_def("MaintenanceTookTheNode", AUTHOR, priority=FilterPriority.STANDARD + 200)

@@ -50,8 +50,8 @@ class Scaffold:
 def scaffold_rule(name: str, line: str, source: Source) -> Scaffold:
     """A staged rule that matches this line (its prefix left out) and the line as its first hit."""
     body = line[parse_prefix(line, source).body_start :]
-    quote = "'''" if "'''" not in body else '"""'
     pattern = r"(?:^|[\s:\]\)|>])" + _generalise(body)
+    quoted = _toml_text(pattern) if "'''" in pattern else f"'''{pattern}'''"
     symptom = _toml_text(f"{name}: name it in the field's own words")
     rule = f"""
 [[symptom]]
@@ -65,7 +65,7 @@ docs = "What it means, usual causes, what to check next, reference."
 name = {_toml_text(name)}
 status = "staged"
 sources = ["{source}"]
-match_re = {quote}{pattern}{quote}
+match_re = {quoted}
 emit = {{ type = "bad_node", symptom = {symptom} }}
 """
     test = f"""

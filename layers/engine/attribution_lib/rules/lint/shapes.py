@@ -91,7 +91,7 @@ def starts_loose(tree: Node) -> bool:
             return False
 
 
-_ANYTHING = 250
+_ANYTHING = 252
 """A class of more bytes than this is "anything"; ``\\S+`` in front is a word that the rule may want to capture."""
 
 

@@ -1,0 +1,95 @@
+"""Sequences: lines with offsets, a job, and the verdict they must lead to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from attribution_lib.rules.loader import load_engine
+from attribution_lib.rules.testing import SampleRunner, collect_samples
+from rules_kit import BASE, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from attribution_lib.rules.testing import SampleResult
+
+RULES = (
+    BASE
+    + """
+[[symptom]]
+name = "Python error"
+outcome = "application_error"
+rank = 700
+scope = "job"
+[[extractor]]
+name = "Part"
+match_re = "part is broken"
+emit = { type = "bad_node", symptom = "Broken" }
+[[extractor]]
+name = "Python"
+match_re = "ValueError: (?P<text>.*)"
+emit = { type = "bad_node", symptom = "Python error" }
+"""
+)
+CASCADE = """
+from attribution_lib.rule_api import cascade
+cascade("PartFirst", author="tests", docs="A broken part makes programs raise.", causes=["Broken"],
+        consequences=["Python error"], scope="job")
+"""
+SEQUENCE = """
+[[sequence]]
+name = "the part broke first"
+origin = "made up"
+job = { nodes = ["node-0001", "node-0002"], state = "FAILED" }
+lines = [
+  { at = 0, source = "syslog", node = "node-0002", line = "part is broken" },
+  { at = 2.5, node = "node-0001", rank = 0, line = "ValueError: x" },
+]
+expect.outcome = "gpu_hardware"
+expect.symptom = "Kaputt"
+expect.node = "node-0002"
+expect.bad_nodes = ["node-0002"]
+expect.discarded = ["Python error"]
+expect.line = "is broken"
+"""
+
+
+def run(folder: Path, sequence: str) -> SampleResult:
+    """The result of one sequence."""
+    path = write(folder, a_toml=RULES, c_py=CASCADE, a_test_toml=sequence)
+    engine = load_engine([path])
+    (result,) = SampleRunner(engine).run(collect_samples([path], engine))
+    return result
+
+
+def test_lines_in_order_lead_to_the_expected_verdict(tmp_path: Path) -> None:
+    result = run(tmp_path, SEQUENCE)
+    assert result.problems == ()
+    assert result.passed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('outcome = "gpu_hardware"', 'outcome = "gpu_driver"', "outcome is 'gpu_hardware', expected 'gpu_driver'"),
+        ('bad_nodes = ["node-0002"]', "bad_nodes = []", "bad_nodes is ['node-0002'], expected []"),
+        ('discarded = ["Python error"]', 'remaining = ["Python error"]', "remaining is [], expected ['Python error']"),
+        ('line = "is broken"', "rank = 3", "rank is None, expected 3"),
+        ('state = "FAILED"', 'stat = "FAILED"', "job refused"),
+    ],
+)
+def test_what_differs_is_said(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    result = run(tmp_path, SEQUENCE.replace(old, new))
+    assert not result.passed
+    assert any(problem in text for text in result.problems), result.problems
+
+
+def test_plain_lines_are_one_text_stream_in_order(tmp_path: Path) -> None:
+    result = run(
+        tmp_path,
+        '[[sequence]]\norigin = "x"\nlines = ["ValueError: x", "the part is broken"]\nexpect = { symptom = "Broken" }\n'
+        'job = { nodes = ["node-0001"], state = "FAILED" }\n',
+    )
+    assert result.problems == ()

@@ -90,20 +90,19 @@ class _Scanner:
 
 def _by_segment(slab: bytes, ends: Iterable[int]) -> Iterator[Hit]:
     """The first hit of each pattern in each segment. A match never contains a line feed, nor is it empty."""
-    segment_end = -1
-    start = 0
+    start, segment_end = 0, -1
     first_ends: dict[int, int] = {}
     for packed in ends:
         end = packed >> _PATTERN_BITS
-        if end > segment_end:
-            for pattern in sorted(first_ends):
-                yield Hit(start, segment_end, pattern, first_ends[pattern])
-            start = slab.rfind(b"\n", 0, end) + 1
-            segment_end = slab.find(b"\n", end)
-            if segment_end < 0:
-                segment_end = len(slab)
-            first_ends = {packed & _PATTERN_MASK: end}
-        else:
+        if end <= segment_end:
             first_ends.setdefault(packed & _PATTERN_MASK, end)
-    for pattern in sorted(first_ends):
-        yield Hit(start, segment_end, pattern, first_ends[pattern])
+            continue
+        for pattern, first_end in sorted(first_ends.items()) if len(first_ends) > 1 else first_ends.items():
+            yield Hit(start, segment_end, pattern, first_end)
+        start = slab.rfind(b"\n", 0, end) + 1
+        segment_end = slab.find(b"\n", end)
+        if segment_end < 0:
+            segment_end = len(slab)
+        first_ends = {packed & _PATTERN_MASK: end}
+    for pattern, first_end in sorted(first_ends.items()):
+        yield Hit(start, segment_end, pattern, first_end)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import re2
@@ -43,6 +44,7 @@ class Confirm(Protocol):
         ...
 
 
+@lru_cache(maxsize=4096)
 def superset(match_re: str, engine: str = "re2") -> str:
     """A pattern for the accelerator that is found in every line in which ``match_re`` is found.
 

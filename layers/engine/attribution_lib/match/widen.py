@@ -7,6 +7,7 @@ once; where in the line the report ends does not matter, because confirmation lo
 from __future__ import annotations
 
 from attribution_lib.match.byteset import ANY, ByteSet
+from attribution_lib.match.literals import telling_literals
 from attribution_lib.match.syntax import Assertion, Choice, Node, Repeat, Sequence, UnsupportedSyntaxError
 
 __all__ = ["literal_length", "may_be_empty", "render", "widen"]
@@ -23,8 +24,34 @@ _EMPTY = Sequence()
 
 
 def widen(node: Node) -> Node:
-    """The tree without optional ends and weak starts, large counts opened up; empty when nothing is required."""
-    return _cut_weak_start(_trim(_trim(_open_counts(node), at_end=False), at_end=True))
+    """Telling literals if there are any; else the tree without optional ends, weak starts and large counts."""
+    opened = _open_counts(_without_inner_anchors(node, first=True, last=True))
+    literals = telling_literals(opened)
+    if literals:
+        return literals[0] if len(literals) == 1 else Choice(tuple(literals))
+    return _cut_weak_start(_trim(_trim(opened, at_end=False), at_end=True))
+
+
+def _without_inner_anchors(node: Node, *, first: bool, last: bool) -> Node:
+    """Hyperscan takes line starts only where a pattern begins and line ends only where it ends."""
+    match node:
+        case Assertion.LINE_START:
+            return node if first else _EMPTY
+        case Assertion.LINE_END:
+            return node if last else _EMPTY
+        case Sequence(items):
+            end = len(items) - 1
+            parts = [
+                _without_inner_anchors(item, first=first and index == 0, last=last and index == end)
+                for index, item in enumerate(items)
+            ]
+            return _join(parts)
+        case Choice(options):
+            return Choice(tuple(_without_inner_anchors(option, first=first, last=last) for option in options))
+        case Repeat(item, low, high):
+            return Repeat(_without_inner_anchors(item, first=False, last=False), low, high)
+        case _:
+            return node
 
 
 def _open_counts(node: Node) -> Node:

@@ -20,6 +20,6 @@ def cuda_error(captures: Mapping[str, str]) -> dict[str, str]:
     """The key of the CUDA catalogue: a runtime or driver name, else the error's text, else its number."""
     printed = next((captures[group] for group in ("text", "tail", "phrase") if captures.get(group)), "")
     named = captures.get("name") or next(iter(_NAME.findall(printed)), "")
-    text = _TAIL.split(printed, maxsplit=1)[0].strip().rstrip(".")
+    text = _TAIL.split(printed, maxsplit=1)[0].strip().rstrip(".)")
     word = named or captures.get("number") or captures.get("code") or text
     return {**captures, "word": word}

@@ -1,0 +1,82 @@
+"""The wheel holds every package, and the rules that the engine was tested with."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from attribution_lib.rules.loader import load_engine
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ("layers", "rules", "pyproject.toml", "README.md", "LICENSE")
+PROGRAM = """
+import attribution_lib
+from attribution_lib.rules.loader import load_engine
+engine = load_engine()
+print(attribution_lib.__file__)
+print(engine.digest)
+print(engine.location(min(engine.locations)))
+"""
+
+
+def test_every_package_is_listed_for_the_wheel() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    found = {
+        ".".join(init.parent.relative_to(layer).parts)
+        for layer in (ROOT / "layers" / "engine", ROOT / "layers" / "blueprint")
+        for init in layer.rglob("__init__.py")
+    }
+    assert set(listed) == found | {"attribution_lib.bundled_rules"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The unpacked wheel, built from a copy so that the checkout stays clean."""
+    source = tmp_path_factory.mktemp("source")
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, source / name)
+    built, target = source / "built", tmp_path_factory.mktemp("site")
+    command = [
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "-w",
+        str(built),
+        str(source),
+    ]
+    subprocess.run([sys.executable, "-m", *command], check=True)  # noqa: S603 -- our own interpreter
+    (archive,) = built.glob("*.whl")
+    shutil.unpack_archive(archive, target, format="zip")
+    return target
+
+
+def test_an_installed_engine_loads_the_same_rules_as_the_checkout(wheel: Path) -> None:
+    done = subprocess.run(  # noqa: S603 -- our own interpreter
+        [sys.executable, "-c", PROGRAM],
+        env={"PYTHONPATH": str(wheel)},
+        cwd=wheel,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported, digest, location = done.stdout.split()
+    assert Path(imported).is_relative_to(wheel)
+    engine = load_engine()
+    assert digest == engine.digest
+    assert location == engine.location(min(engine.locations))
+    assert location.startswith("rules/")
+
+
+def test_the_wheel_holds_no_tests(wheel: Path) -> None:
+    assert not list(wheel.rglob("*.test.toml"))

@@ -103,9 +103,7 @@ def test_a_rank_with_two_hosts_takes_the_nearest_earlier_mapping_of_its_stream(e
 
 
 def test_the_jobs_own_placement_beats_learnt_ones(engine: RuleEngine) -> None:
-    verdict = verdict_of(
-        engine, applog("rank 3 runs on n1", "[rank3]: PART BROKE"), ranks=[{"rank": 3, "node": "n2"}]
-    )
+    verdict = verdict_of(engine, applog("rank 3 runs on n1", "[rank3]: PART BROKE"), ranks=[{"rank": 3, "node": "n2"}])
     assert [row.node for row in verdict.bad_nodes] == ["n2"]
 
 

@@ -51,7 +51,9 @@ def test_what_comes_after_the_stop_is_teardown(engine: RuleEngine) -> None:
     assert verdict_of(engine, applog("STOPPED BY USER", "CODE RAISED")).outcome is Outcome.USER_CANCELLED
 
 
-@pytest.mark.parametrize(("line", "outcome"), [("CODE RAISED", Outcome.APPLICATION_ERROR), ("INTERRUPTED", Outcome.TIME_LIMIT)])
+@pytest.mark.parametrize(
+    ("line", "outcome"), [("CODE RAISED", Outcome.APPLICATION_ERROR), ("INTERRUPTED", Outcome.TIME_LIMIT)]
+)
 def test_where_nothing_can_be_compared_only_teardown_symptoms_yield(
     engine: RuleEngine, line: str, outcome: Outcome
 ) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
+from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import Fault, ObservationError
 from attribution_lib.fields import FieldChecker
 from attribution_lib.observation import LogEntries, MetricSeries, Observation, ObservationFormat
@@ -40,18 +41,19 @@ def parse_observation(
     ``ObservationError`` with the first 20 faults, ``ObservationTooLargeError`` for a body over ``inline_bytes``.
     """
     data = unpack(body, limits.inline_bytes)
-    if _NDJSON in content_type:
-        fields, entries = _read_ndjson(data)
-    else:
-        fields = _object(_json(data, "body"), "body")
-        entries = fields.pop(ENTRIES_KEY, None)
-    return _build(fields, entries, limits)
+    with collector_paused():
+        if _NDJSON in content_type:
+            fields, entries = _read_ndjson(data)
+        else:
+            fields = _object(_json(data, "body"), "body")
+            entries = fields.pop(ENTRIES_KEY, None)
+        return _build(fields, entries, limits)
 
 
 def parse_upload(header: Mapping[str, Any], body: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Observation:
     """The observation of an uploaded object, whose header came apart from it.
 
-    Format ``text``: the body is the raw text. ``json``: one entry a line. ``prometheus_matrix``: a JSON array of series.
+    Format ``text``: the body is the raw text. ``json``: one entry a line. ``prometheus_matrix``: a JSON array.
     """
     data = unpack(body, limits.upload_bytes)
     check = FieldChecker(limit=limits.faults)
@@ -63,8 +65,9 @@ def parse_upload(header: Mapping[str, Any], body: bytes, *, limits: Limits = DEF
     if read.format is ObservationFormat.TEXT:
         digest = sha256(canonical_json(read.canonical()) + b"\n" + data).hexdigest()
         return _observation(read, digest, text=data)
-    entries = _json(data, "object") if read.format is ObservationFormat.PROMETHEUS_MATRIX else _json_lines(data, 1)
-    return _build(header, entries, limits)
+    with collector_paused():
+        matrix = read.format is ObservationFormat.PROMETHEUS_MATRIX
+        return _build(header, _json(data, "object") if matrix else _json_lines(data, 1), limits)
 
 
 def parse_matrix(value: Any, *, limits: Limits = DEFAULT_LIMITS) -> list[MetricSeries]:
@@ -105,7 +108,7 @@ def _log_observation(header: Header, columns: LogEntries, digest: str) -> Observ
     return _observation(header, digest, layout=ObservationFormat.JSON, entries=columns)
 
 
-def _observation(
+def _observation(  # noqa: PLR0913 -- one argument per kind of body; all but two are keyword-only
     header: Header,
     digest: str,
     *,
@@ -135,7 +138,10 @@ def _digest(header: Header, entries: bytes) -> str:
     """SHA-256 of the canonical object; ``entry_timeseries`` sorts between ``end`` and ``first_line``."""
     before = canonical_json({"end": header.canonical()["end"]})[:-1]
     after = canonical_json({key: value for key, value in header.canonical().items() if key != "end"})[1:]
-    return sha256(b'%s,"%s":%s,%s' % (before, ENTRIES_KEY.encode(), entries, after)).hexdigest()
+    digest = sha256(before + b',"%s":' % ENTRIES_KEY.encode())
+    digest.update(entries)
+    digest.update(b"," + after)
+    return digest.hexdigest()
 
 
 def _read_ndjson(data: bytes) -> tuple[dict[str, Any], list[Any]]:

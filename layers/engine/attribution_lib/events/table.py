@@ -9,9 +9,9 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Self
 
+from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.batches import ObservationRow, read_batches, write_batch
-from attribution_lib.events.bulk import collector_paused
 from attribution_lib.events.codec import Row, encode_event, read_events
 from attribution_lib.events.folder import Folder
 from attribution_lib.events.lookups import Lookups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import to_json
 
@@ -35,7 +35,7 @@ _PLAIN_STAMPS = re.compile(rf"(?:(?:{_STAMP}|1\d{{18}})\n)*+", re.ASCII)
 
 
 def read_entries(entries: Sequence[Any], check: FieldChecker, limits: Limits) -> LogEntries:
-    """The columns of log entries, each ``{"line", "ts"?, "node"?, "rank"?}`` or a bare string; faults go to ``check``."""
+    """The columns of log entries, ``{"line", "ts"?, "node"?, "rank"?}`` or bare strings; faults go to ``check``."""
     if len(entries) > limits.entries:
         check.fault("entry_timeseries", f"{len(entries)} entries", f"at most {limits.entries}")
         return LogEntries()
@@ -65,17 +65,20 @@ def _columns(entries: Sequence[dict[str, Any]]) -> LogEntries | None:
     stamps = [entry.get("ts") for entry in entries] if "ts" in keys else []
     nodes = [entry.get("node") for entry in entries] if "node" in keys else []
     ranks = [entry.get("rank") for entry in entries] if "rank" in keys else []
-    if set(map(type, lines)) != {str} or not _all_text(stamps) or not _all_text(nodes):
+    texts = set(map(type, lines)) == {str} and _all_text(stamps) and _all_text(nodes)
+    if not (texts and _ranks_hold(ranks) and _nodes_hold(nodes) and _stamps_hold(stamps)):
         return None
+    return LogEntries(lines=cast("list[str]", lines), stamps=_kept(stamps), nodes=_kept(nodes), ranks=_kept(ranks))
+
+
+def _ranks_hold(ranks: Sequence[Any]) -> bool:
     if not set(map(type, ranks)) <= {int, type(None)}:
-        return None
-    if not all(rank is None or 0 <= rank <= _MAX_RANK for rank in set(ranks)):
-        return None
-    if not all(node is None or is_identifier(node) for node in set(nodes)):
-        return None
-    if not _stamps_hold(stamps):
-        return None
-    return LogEntries(lines=lines, stamps=_kept(stamps), nodes=_kept(nodes), ranks=_kept(ranks))  # type: ignore[arg-type]  # checked above
+        return False
+    return all(rank is None or 0 <= rank <= _MAX_RANK for rank in set(ranks))
+
+
+def _nodes_hold(nodes: Sequence[str | None]) -> bool:
+    return all(node is None or is_identifier(node) for node in set(nodes))
 
 
 def _all_text(values: Sequence[Any]) -> bool:
@@ -138,7 +141,7 @@ def _blame_entry(entry: dict[str, Any], address: str, check: FieldChecker) -> No
 
 
 def canonical_entries(entries: Sequence[Any]) -> bytes:
-    """The RFC 8785 form of checked log entries: strings, whole numbers and nulls, so only the order of keys can differ."""
+    """The RFC 8785 form of checked log entries: they hold no fractions, so only the order of keys can differ."""
     orders = {tuple(entry) if type(entry) is dict else () for entry in entries}
     if any(list(order) != sorted(order) for order in orders):
         entries = [

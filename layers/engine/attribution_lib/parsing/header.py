@@ -76,9 +76,7 @@ def read_header(fields: Mapping[str, Any], check: FieldChecker) -> Header | None
     return Header(source, layout, observation_id, stream, first_line, start, end, node, rank, given)
 
 
-def _member(
-    given: Mapping[str, Any], key: str, kind: type[Source] | type[ObservationFormat], check: FieldChecker
-) -> Any:
+def _member(given: Mapping[str, Any], key: str, kind: type[Source | ObservationFormat], check: FieldChecker) -> Any:
     value = given.get(key)
     known = [member.value for member in kind]
     if value is None:

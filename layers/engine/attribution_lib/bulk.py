@@ -14,9 +14,9 @@ __all__ = ["collector_paused"]
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector while rows become events.
+    """Pause the cyclic garbage collector while rows become events or a body becomes entries.
 
-    Events form no cycles, and a collector that walks all of them again and again doubles the time of a load.
+    These form no cycles, and a collector that walks all of them again and again doubles the time.
     """
     if not gc.isenabled():
         yield

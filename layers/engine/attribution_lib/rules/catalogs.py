@@ -18,7 +18,7 @@ from attribution_lib.taxonomy import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attribution_lib.rules.declared import RuleFolder
+    from attribution_lib.rules.declared import Declared, RuleFolder
     from attribution_lib.rules.faults import FaultLog
     from attribution_lib.rules.tables import TableReader
 
@@ -62,7 +62,9 @@ def read_catalog_file(folder: RuleFolder, relative: str, faults: FaultLog) -> Ca
     return CatalogFile(label, columns, tuple(rows))
 
 
-def read_catalog(reader: TableReader, folder: RuleFolder, faults: FaultLog) -> tuple[CatalogFile, CatalogTable] | None:
+def read_catalog(
+    reader: TableReader, folder: RuleFolder, declared: Declared
+) -> tuple[CatalogFile, CatalogTable] | None:
     """The catalogue that a rule names, keyed by its ``keys``; None (and a fault) when it cannot be used."""
     relative = reader.text("catalog")
     keys = reader.texts("keys", default=None)
@@ -70,11 +72,13 @@ def read_catalog(reader: TableReader, folder: RuleFolder, faults: FaultLog) -> t
     if not relative:
         return None
     if ".." in relative.split("/") or not (folder.path / relative).is_file():
-        reader.fault(
-            "catalog", f"unknown catalog {relative!r}", "a CSV file below the rules folder, like catalogs/xid.csv"
-        )
+        expected = "a CSV file below the rules folder, like catalogs/xid.csv"
+        reader.fault("catalog", f"unknown catalog {relative!r}", expected)
         return None
-    file = read_catalog_file(folder, relative, faults)
+    path = folder.path / relative
+    if path not in declared.catalogs:
+        declared.catalogs[path] = read_catalog_file(folder, relative, declared.faults)
+    file = declared.catalogs[path]
     if file is None:
         return None
     for key in keys:
@@ -82,7 +86,9 @@ def read_catalog(reader: TableReader, folder: RuleFolder, faults: FaultLog) -> t
             reader.fault("keys", f"unknown column {key!r} of {relative}", f"one of {', '.join(file.columns)}")
             return None
     _check_default(reader, default)
-    return file, CatalogTable(keys, _rows_by_key(file, keys, faults), default)
+    if (path, keys) not in declared.catalog_rows:
+        declared.catalog_rows[path, keys] = _rows_by_key(file, keys, declared.faults)
+    return file, CatalogTable(keys, declared.catalog_rows[path, keys], default)
 
 
 def _check_default(reader: TableReader, default: Mapping[str, str]) -> None:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from attribution_lib.rules.catalogs import CatalogFile
     from attribution_lib.rules.faults import FaultLog
     from attribution_lib.rules.model import (
         AccumulatorRule,
@@ -57,6 +58,12 @@ class Declared:
     refiners: list[RefinerRule] = field(default_factory=list)
     refiner_symptoms: dict[str, tuple[SymptomMatcher, ...]] = field(default_factory=dict)
     """What indexes each refiner, resolved to names once every symptom is known."""
+    catalogs: dict[Path, CatalogFile | None] = field(default_factory=dict)
+    """The CSV files read so far; None for one that cannot be used."""
+    catalog_rows: dict[tuple[Path, tuple[str, ...]], Mapping[tuple[str, ...], Mapping[str, str]]] = field(
+        default_factory=dict
+    )
+    """Their rows by key, for each set of key columns that some rule asks for."""
     collectors: list[CollectorRule] = field(default_factory=list)
 
     def provenances(self) -> Iterator[Provenance]:

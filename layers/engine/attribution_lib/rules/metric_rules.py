@@ -54,7 +54,7 @@ def read_metric_rule(raw: RawRule, declared: Declared) -> None:
 def _read_catalog(raw: RawRule, declared: Declared) -> tuple[CatalogFile, CatalogTable] | None:
     if not raw.reader.has("catalog"):
         return None
-    found = read_catalog(raw.reader, raw.folder, declared.faults)
+    found = read_catalog(raw.reader, raw.folder, declared)
     if found and len(found[1].keys) != 1:
         raw.reader.fault("keys", f"has {len(found[1].keys)} columns", "the one column that holds the code")
     return found

@@ -54,11 +54,10 @@ class PythonFiles:
             return []
         finally:
             self._forget()
-        classes = {node.name: node.lineno for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-        return [self._raw(found, label, classes) for found in declared]
+        return [self._raw(found, label, tree) for found in declared]
 
-    def _raw(self, found: Declaration, label: str, classes: Mapping[str, int]) -> RawRule:
-        line = found.line or classes.get(getattr(found.target, "__name__", ""), 1)
+    def _raw(self, found: Declaration, label: str, tree: ast.Module) -> RawRule:
+        line = found.line or _line_of_class(getattr(found.target, "__name__", ""), tree)
         values = {"name": found.name, **{key: _plain(value) for key, value in found.options.items()}}
         reader = TableReader(kind=found.kind, values=values, path=label, lines=TableLines(line), faults=self._faults)
         return RawRule(reader, self._folder, found.target)
@@ -130,6 +129,12 @@ class PythonFiles:
     def _location(self, filename: str, line: int) -> Location:
         relative = filename.removeprefix(str(self._folder.path)).lstrip("/\\").replace("\\", "/")
         return Location(f"{self._folder.label}/{relative}", line)
+
+
+def _line_of_class(name: str, tree: ast.Module) -> int:
+    """Classes do not know their line."""
+    lines = [node.lineno for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+    return lines[0] if lines else 1
 
 
 def _describe(error: Exception) -> str:

@@ -96,7 +96,7 @@ def read_catalog_rule(raw: RawRule, declared: Declared) -> None:
     registers = reader.flag("symptoms", default=False)
     family = reader.text("family", default="")
     decode = _decoder(reader, declared)
-    found = read_catalog(reader, raw.folder, declared.faults)
+    found = read_catalog(reader, raw.folder, declared)
     reader.finish()
     if found is None:
         return

@@ -29,7 +29,7 @@ SUBCODE_BEFORE_R575 = {
 }
 """Older sub-code → its number in the newer layout. The two pipes of TLW_RX and TLW_TX share one older sub-code."""
 LINK_DOWN = 17
-PROMOTED = {True: 1 << 9, False: 1 << 7}
+PROMOTED = {True: 1 << 10, False: 1 << 7}
 """The bit that marks a non-fatal sub-code raised to fatal, by layout (True: before R575)."""
 RXPIPE = 6
 
@@ -49,12 +49,12 @@ def decode_nvlink5(captures: Mapping[str, str]) -> Mapping[str, str]:
         return {**captures, "cell": cell, "subcode": str(subcode), "reason": str(reason)}
     promoted = subcode == RXPIPE and bool(intrinfo & PROMOTED[older])
     wanted = [f"{code}/{subcode}/{text}" for text in _status_texts(status, promoted=promoted)]
-    return {**captures, "cell": _first_known(code, wanted), "subcode": str(subcode)}
+    return {**captures, "cell": _first_known(code, wanted, exact=1 + promoted), "subcode": str(subcode)}
 
 
 def _subcode(code: str, intrinfo: int) -> tuple[int, bool]:
     """The sub-code in the newer numbering, and whether the word is laid out as before R575."""
-    older = intrinfo >> 5 & (0xF if code == "145" else 0x1F)
+    older = intrinfo >> 5 & 0x1F
     if intrinfo & 0x1F == UNIT_BEFORE_R575[code] and older in SUBCODE_BEFORE_R575[code]:
         return SUBCODE_BEFORE_R575[code][older], True
     return intrinfo & 0x7F, False
@@ -71,10 +71,13 @@ def _status_texts(status: int, *, promoted: bool) -> Iterator[str]:
     yield "any"
 
 
-def _first_known(code: str, wanted: list[str]) -> str:
-    """The gravest published sub-code among the candidates; the Xid itself when none is published."""
+def _first_known(code: str, wanted: list[str], exact: int = 1) -> str:
+    """The first ``exact`` candidates if published, else the gravest published one; the Xid itself when none is."""
+    for cell in wanted[:exact]:
+        if cell in FATAL or cell in NONFATAL:
+            return cell
     for known in (FATAL, NONFATAL):
-        for cell in wanted:
+        for cell in wanted[exact:]:
             if cell in known:
                 return cell
     return code

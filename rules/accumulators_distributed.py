@@ -25,7 +25,7 @@ class ElasticSummary:
     _RULER = re.compile(r"^\s*[-=]{10,}\s*$")
     _TRACEBACK_LINES = 200
 
-    def __init__(self, first: bool) -> None:
+    def __init__(self, *, first: bool) -> None:
         self._first = first
         self._entries: list[tuple[int, dict[str, str]]] = []
         self._fed = 0
@@ -109,7 +109,11 @@ class MissingRanksTable:
 
 
 @accumulator_def(
-    "FlightRecorderTable", AUTHOR, trigger_re=r"PGID\s*\|\s*Process Group Desc\s*\|", sources=("applog",), key=("ranks",)
+    "FlightRecorderTable",
+    AUTHOR,
+    trigger_re=r"PGID\s*\|\s*Process Group Desc\s*\|",
+    sources=("applog",),
+    key=("ranks",),
 )
 def flight_recorder_table(_job: JobIdentity, _captures: Mapping[str, str], _line: str) -> MissingRanksTable:
     """Missing ranks per process group as the flight recorder's analysis prints them."""
@@ -123,7 +127,7 @@ class FlightRecorderFinding:
     _ERROR = re.compile(r"(?:Culprit rank (\d+); )?Error type: (\w+MISMATCH)")
     _MAX_LINES = 60
 
-    def __init__(self, sequence: str, mismatch: bool) -> None:
+    def __init__(self, sequence: str, *, mismatch: bool) -> None:
         self._sequence = sequence
         self._mismatch = mismatch
         self._missing: list[int] = []
@@ -147,7 +151,11 @@ class FlightRecorderFinding:
             yield _missing(sorted(set(self._missing)), 0, seq=self._sequence, truncated=truncated)
         real = self._kinds - {"COLLECTIVE_STATE_MISMATCH"}
         if real or (self._mismatch and not self._kinds):
-            payload = {"seq": self._sequence, "ranks": _listed(sorted(set(self._culprits))), "what": _listed(sorted(real))}
+            payload = {
+                "seq": self._sequence,
+                "ranks": _listed(sorted(set(self._culprits))),
+                "what": _listed(sorted(real)),
+            }
             yield Emission("bad_node", "Mismatched collectives", payload=payload)
 
 
@@ -155,15 +163,17 @@ class FlightRecorderFinding:
     "FlightRecorderFinding",
     AUTHOR,
     trigger_re=(
-        r"Not all ranks joining collective,? (?:sequence number: )?(?P<seq>\d+)|Collective sequence number: (?P<error>\d+) "
-        r"has errors|(?P<io>Input/output mismatch) in the collective sequence number: \d+"
+        r"Not all ranks joining collective,? (?:sequence number: )?(?P<seq>\d+)"
+        r"|Collective sequence number: (?P<error>\d+) has errors"
+        r"|(?P<io>Input/output mismatch) in the collective sequence number: \d+"
     ),
     sources=("applog",),
     key=("ranks", "seq"),
 )
 def flight_recorder_finding(_job: JobIdentity, captures: Mapping[str, str], _line: str) -> FlightRecorderFinding:
     """Findings of the flight recorder's analysis: who was missing, or which ranks called something else."""
-    return FlightRecorderFinding(captures.get("seq") or captures.get("error") or "", bool(captures.get("io")))
+    sequence = captures.get("seq") or captures.get("error") or ""
+    return FlightRecorderFinding(sequence, mismatch=bool(captures.get("io")))
 
 
 class RankTable:
@@ -187,7 +197,11 @@ class RankTable:
 
 
 @accumulator_def(
-    "DeepSpeedRankTable", AUTHOR, trigger_re=r"global_rank_mapping=\w*\(?(?P<table>.*)", sources=("applog",), key=("rank",)
+    "DeepSpeedRankTable",
+    AUTHOR,
+    trigger_re=r"global_rank_mapping=\w*\(?(?P<table>.*)",
+    sources=("applog",),
+    key=("rank",),
 )
 def deepspeed_rank_table(_job: JobIdentity, captures: Mapping[str, str], _line: str) -> RankTable:
     """global_rank_mapping=defaultdict(<class 'list'>, {'node-0001': [0, 1], 'node-0002': [2, 3]})."""

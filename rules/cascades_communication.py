@@ -82,7 +82,7 @@ cascade(
 cascade(
     "QueuePairFault",
     author=AUTHOR,
-    docs="A fatal event on a queue pair ends the requests on it, here with status 4 or 5, on the peer with status 9 or 10.",
+    docs="A fatal event on a queue pair ends the requests on it, here with status 4 or 5, on the peer with 9 or 10.",
     causes=["IB QP fatal event", "IB device fatal event"],
     consequences=["IB Error", *IB_STATUS, "IB Error-5"],
     scope=CascadeScope.JOB,
@@ -96,7 +96,12 @@ cascade(
     author=AUTHOR,
     docs="A NIC that reports a catastrophic error loses its ports, queue pairs and resources.",
     causes=["IB device fatal event"],
-    consequences=["IB port error", "IB QP fatal event", "IB resources unavailable", "IB connection set-up failed (ibv_modify_qp)"],
+    consequences=[
+        "IB port error",
+        "IB QP fatal event",
+        "IB resources unavailable",
+        "IB connection set-up failed (ibv_modify_qp)",
+    ],
     scope=CascadeScope.NODE,
     order=Order.BEFORE,
     slack=5,
@@ -128,7 +133,7 @@ cascade(
 cascade(
     "DeadPeerExplainsHandshake",
     author=AUTHOR,
-    docs="EFA says 'unresponsive receiver' of a peer whose process ended, too: an earlier failure of the job explains it.",
+    docs="A peer whose process ended is unresponsive, too, and its memory is gone: an earlier failure explains both.",
     causes=[ranks(400, 800)],
     consequences=["EFA unresponsive receiver", "IB Error-4"],
     scope=CascadeScope.JOB,
@@ -141,7 +146,7 @@ cascade(
     "GarbageAfterFailedCollective",
     author=AUTHOR,
     docs=(
-        "A buffer that a failed collective should have filled holds garbage: decoding or unpickling it fails afterwards. "
+        "A buffer that a failed collective should have filled holds garbage: decoding or unpickling it then fails. "
         "PyTorch warns of exactly this."
     ),
     causes=["NCCL operations failed or timed out", "NCCL watchdog collective timeout"],
@@ -168,10 +173,7 @@ def root_explains_communication(context: RefinerContext) -> None:
 
 
 def _is_communication(context: RefinerContext, event: Event) -> bool:
-    return (
-        event.symptom is not None
-        and context.registry.get(event.symptom).outcome is Outcome.COMMUNICATION_FAILURE
-    )
+    return event.symptom is not None and context.registry.get(event.symptom).outcome is Outcome.COMMUNICATION_FAILURE
 
 
 def _precedes(event: Event, root: Event) -> bool:

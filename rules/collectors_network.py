@@ -1,4 +1,4 @@
-"""Collectors of network evidence: pairs of hosts that lost each other, and how far each rank came in its collectives."""
+"""Collectors of network evidence: pairs of hosts that lost each other, and how far each rank came."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters that read communication evidence together: one line told twice, warnings, and what two lines prove together."""
+"""Filters over communication evidence: one line told twice, warnings, and what two lines prove together."""
 
 from __future__ import annotations
 
@@ -96,10 +96,7 @@ def port_recovered(context: FilterContext) -> None:
 
 
 def _is_communication_failure(context: FilterContext, event: Event) -> bool:
-    return (
-        event.symptom is not None
-        and context.registry.get(event.symptom).outcome is Outcome.COMMUNICATION_FAILURE
-    )
+    return event.symptom is not None and context.registry.get(event.symptom).outcome is Outcome.COMMUNICATION_FAILURE
 
 
 def _same_port(event: Event, other: Event) -> bool:
@@ -137,7 +134,10 @@ def leftover_rendezvous_file(context: FilterContext) -> None:
     if next(_facts(stream, "file_rendezvous"), None) is None:
         return
     known = {
-        str(event.payload.get("ip")) for event in stream.events(type=EventType.MAPPING) if event.payload.get("ip")
+        str(event.payload.get(name))
+        for event in stream.events(type=EventType.MAPPING)
+        if event.payload.get("ip")
+        for name in ("ip", "host")
     }
     for event in stream.bad(["NCCL connection refused", "NCCL connect failed"]):
         peer = str(event.payload.get("peer") or "")
@@ -158,7 +158,7 @@ def launchers_share_rendezvous(context: FilterContext) -> None:
 
 @filter_def("FaultyRankExited", AUTHOR, priority=FilterPriority.STANDARD)
 def faulty_rank_exited(context: FilterContext) -> None:
-    """monitoredBarrier names a rank, and the launcher saw that rank end with an ordinary error code."""
+    """A monitored barrier names a rank, and the launcher saw that rank end with an ordinary error code."""
     failed = {
         event.rank
         for event in _facts(context.event_stream, "elastic_failure")
@@ -183,7 +183,9 @@ def preprocessing_outlasts_timeout(context: FilterContext) -> None:
         for bar in bars:
             gap = (waiting.first.line_num or 0) - (bar.last.line_num or 0)
             if bar.stream == waiting.stream and 0 <= gap <= _NEAR_LINES and _minutes(bar) >= _LONG_MINUTES:
-                _derive(context, "PreprocessingOutlastsTimeout", waiting, "Preprocessing outlasts the process-group timeout")
+                _derive(
+                    context, "PreprocessingOutlastsTimeout", waiting, "Preprocessing outlasts the process-group timeout"
+                )
                 return
 
 
@@ -226,4 +228,3 @@ def _derive(context: FilterContext, rule: str, event: Event, symptom: str) -> No
     )
     if event.event_type == EventType.BAD_NODE:
         context.event_stream.discard(event, by=rule, explained_by=found)
-

@@ -33,16 +33,21 @@ class Placement:
     by_stream: dict[tuple[str, str, int], list[tuple[int, str]]] = field(default_factory=dict)
     by_rank: dict[int, set[str]] = field(default_factory=dict)
     by_gid: dict[str, set[str]] = field(default_factory=dict)
+    by_ip: dict[str, set[str]] = field(default_factory=dict)
 
     @classmethod
     def learn(cls, job: JobInfo, events: Iterable[Event]) -> Placement:
         """Read all mapping events, and every event that carries both a rank and a declared node."""
         placement = cls(job.names or NodeNames(), job.nodes, {item.rank: item.node for item in job.ranks})
+        of_communicators: list[tuple[int, Event]] = []
         for event in events:
-            if event.event_type == EventType.MAPPING:
+            if event.event_type == EventType.MAPPING and event.payload.get("kind") == "comm_rank_host":
+                of_communicators.append((_number(event.payload.get("nranks")), event))
+            elif event.event_type == EventType.MAPPING:
                 placement._learn_mapping(event)
             elif event.rank is not None and event.node is not None and event.node_declared:
                 placement._learn_rank(event, event.rank, event.node)
+        placement._learn_communicators(of_communicators)
         for known in placement.by_stream.values():
             known.sort()
         return placement
@@ -51,12 +56,22 @@ class Placement:
         host = self.canonical(str(event.payload.get("host") or event.node or ""))
         if not host:
             return
-        if event.payload.get("kind") == "gid_host" and event.payload.get("gid"):
-            self.by_gid.setdefault(str(event.payload["gid"]).lower(), set()).add(host)
-            return
+        for kind, table in (("gid", self.by_gid), ("ip", self.by_ip)):
+            if event.payload.get("kind") == f"{kind}_host" and event.payload.get(kind):
+                table.setdefault(str(event.payload[kind]).lower(), set()).add(host)
+                return
         rank = event.payload.get("rank", event.rank)
         if str(rank).isdigit():
             self._learn_rank(event, int(str(rank)), host)
+
+    def _learn_communicators(self, found: Iterable[tuple[int, Event]]) -> None:
+        """Ranks of a communicator are global only in the largest one, which spans the job."""
+        found = list(found)
+        size = max((nranks for nranks, _ in found), default=0)
+        for nranks, event in found:
+            host, rank = str(event.payload.get("host") or ""), event.payload.get("comm_rank")
+            if nranks == size and str(rank).isdigit():
+                self._learn_rank(event, int(str(rank)), host)
 
     def _learn_rank(self, event: Event, rank: int, host: str) -> None:
         host = self.canonical(host)
@@ -75,6 +90,11 @@ class Placement:
         """The one host a GID was printed for, or None."""
         hosts = self.by_gid.get(gid.lower(), set())
         return next(iter(hosts)) if len(hosts) == 1 else None
+
+    def host_of_peer(self, peer: str) -> str:
+        """The node behind a peer's host name or address, as far as the evidence taught it; else the peer as given."""
+        hosts = self.by_ip.get(peer.lower(), set())
+        return next(iter(hosts)) if len(hosts) == 1 else self.canonical(peer)
 
     def host_of_rank(self, event: Event) -> str | None:
         """Job facts first; else the one learnt host; of several the nearest earlier one in the event's own stream."""
@@ -96,6 +116,14 @@ class Placement:
             event.node = self.host_of_rank(event)
         if event.node is None and len(self.nodes) == 1 and _is_local(event, registry):
             event.node = self.nodes[0]
+        peer = event.payload.get("peer")
+        if isinstance(peer, str) and peer:
+            event.payload = {**event.payload, "peer": self.host_of_peer(peer) or peer}
+
+
+def _number(value: object) -> int:
+    text = str(value or "")
+    return int(text) if text.isdigit() else 0
 
 
 def _is_local(event: Event, registry: GeneratedSymptomRegistry) -> bool:

@@ -6,7 +6,8 @@ of its own touches none of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from attribution_lib.errors import AttributionError, JobError, ObservationError, RuleLoadError
 from attribution_lib.names import NodeNames
@@ -15,18 +16,72 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from attribution_lib.attributor import Attributor
+    from attribution_lib.events.stream import EventStream
+    from attribution_lib.events.table import EventManager
+    from attribution_lib.job.builder import JobInfoBuilder
+    from attribution_lib.job.model import ExecutionCancellation, JobInfo, SchedulerFailure
+    from attribution_lib.observation import LogEntries, MetricSeries, Observation, ObservationFormat, Source
     from attribution_lib.rules.engine import RuleEngine
+    from attribution_lib.rules.loader import RuleLoader, load_engine
     from attribution_lib.rules.registry import GeneratedSymptomRegistry
+    from attribution_lib.verdict import Verdict
 
 __all__ = [
     "AttributionError",
+    "Attributor",
+    "EventManager",
+    "EventStream",
+    "ExecutionCancellation",
+    "GeneratedSymptomRegistry",
     "JobError",
+    "JobInfo",
+    "JobInfoBuilder",
+    "LogEntries",
+    "MetricSeries",
     "NodeNames",
+    "Observation",
     "ObservationError",
+    "ObservationFormat",
+    "RuleEngine",
     "RuleLoadError",
+    "RuleLoader",
+    "SchedulerFailure",
+    "Source",
+    "Verdict",
     "initialized",
+    "load_engine",
     "setup_rules",
 ]
+
+_ON_USE = {
+    "Attributor": "attribution_lib.attributor",
+    "EventManager": "attribution_lib.events.table",
+    "EventStream": "attribution_lib.events.stream",
+    "ExecutionCancellation": "attribution_lib.job.model",
+    "GeneratedSymptomRegistry": "attribution_lib.rules.registry",
+    "JobInfo": "attribution_lib.job.model",
+    "JobInfoBuilder": "attribution_lib.job.builder",
+    "LogEntries": "attribution_lib.observation",
+    "MetricSeries": "attribution_lib.observation",
+    "Observation": "attribution_lib.observation",
+    "ObservationFormat": "attribution_lib.observation",
+    "RuleEngine": "attribution_lib.rules.engine",
+    "RuleLoader": "attribution_lib.rules.loader",
+    "SchedulerFailure": "attribution_lib.job.model",
+    "Source": "attribution_lib.observation",
+    "Verdict": "attribution_lib.verdict",
+    "load_engine": "attribution_lib.rules.loader",
+}
+"""Where a public name comes from. It is imported when first used: a process pays for what it needs."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_USE:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(_ON_USE[name]), name)
+
 
 initialized: bool = False
 _rules_engine: RuleEngine | None = None

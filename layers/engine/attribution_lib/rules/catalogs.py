@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attribution_lib.rules.model import EMIT_TYPES, CatalogTable, Location, Scope, SymptomDef
 from attribution_lib.rules.symptoms import HIGHEST_RANK
-from attribution_lib.rules.templates import fill
+from attribution_lib.rules.templates import compile_template, render
 from attribution_lib.taxonomy import Outcome
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CatalogFile", "catalog_key", "catalog_symptoms", "read_catalog", "read_catalog_file"]
 
+_OUTCOMES = {outcome.value: outcome for outcome in Outcome}
+_SCOPES = {scope.value: scope for scope in Scope}
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -112,8 +114,9 @@ def _rows_by_key(
 def catalog_symptoms(file: CatalogFile, template: str, family: str, faults: FaultLog) -> list[SymptomDef]:
     """One symptom a row, named by ``template``. Rows of one name must agree on everything but their docs."""
     found: dict[str, SymptomDef] = {}
+    name = compile_template(template)
     for line, row in file.rows:
-        symptom = _row_symptom(Location(file.label, line), row, fill(template, row), family, faults)
+        symptom = _row_symptom(Location(file.label, line), row, render(name, row), family, faults)
         first = found.setdefault(symptom.name, symptom)
         if _decides(first) != _decides(symptom):
             faults.add(
@@ -130,16 +133,15 @@ def _decides(symptom: SymptomDef) -> tuple[object, ...]:
 
 
 def _row_symptom(location: Location, row: Mapping[str, str], name: str, family: str, faults: FaultLog) -> SymptomDef:
-    outcomes = [outcome.value for outcome in Outcome]
     outcome, scope, rank = row.get("outcome", ""), row.get("scope", ""), row.get("rank", "")
-    if outcome not in outcomes:
-        faults.add(location, f"{name} outcome", f"is {outcome!r}", f"one of {', '.join(outcomes)}")
+    if outcome not in _OUTCOMES:
+        faults.add(location, f"{name} outcome", f"is {outcome!r}", f"one of {', '.join(_OUTCOMES)}")
         outcome = Outcome.UNKNOWN
     if not rank.isdigit() or int(rank) > HIGHEST_RANK:
         faults.add(location, f"{name} rank", f"is {rank!r}", f"0 to {HIGHEST_RANK}")
         rank = "0"
-    if scope not in list(Scope):
-        faults.add(location, f"{name} scope", f"is {scope!r}", f"one of {', '.join(Scope)}")
+    if scope not in _SCOPES:
+        faults.add(location, f"{name} scope", f"is {scope!r}", f"one of {', '.join(_SCOPES)}")
         scope = Scope.NODE
     return SymptomDef(
         name=name,

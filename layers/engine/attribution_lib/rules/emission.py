@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attribution_lib.rules.catalogs import catalog_key
 from attribution_lib.rules.model import EMIT_TYPES
-from attribution_lib.rules.templates import Template, compile_template, fill, render
+from attribution_lib.rules.templates import Template, compile_template, render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -131,7 +131,7 @@ def compile_emitter(
     node, rank, peer, device = places
     return Emitter(
         fixed=_row(emit.type, emit.symptom, {}, registry) if catalog is None else None,
-        rows={} if catalog is None else {key: _catalog_row(emit, row, registry) for key, row in catalog.rows.items()},
+        rows={} if catalog is None else _catalog_rows(emit, catalog, registry),
         default=_default_row(catalog, registry),
         keys=() if catalog is None else catalog.keys,
         decode=decode,
@@ -145,8 +145,9 @@ def _row(event: str, symptom: str, columns: Mapping[str, str], registry: Generat
     return _Row(EMIT_TYPES[event], registry.get(symptom).name if symptom else None, columns)
 
 
-def _catalog_row(emit: Emit, row: Mapping[str, str], registry: GeneratedSymptomRegistry) -> _Row:
-    return _row(fill(emit.type, row), fill(emit.symptom, row), row, registry)
+def _catalog_rows(emit: Emit, catalog: CatalogTable, registry: GeneratedSymptomRegistry) -> dict[tuple[str, ...], _Row]:
+    event, symptom = compile_template(emit.type), compile_template(emit.symptom)
+    return {key: _row(render(event, row), render(symptom, row), row, registry) for key, row in catalog.rows.items()}
 
 
 def _default_row(catalog: CatalogTable | None, registry: GeneratedSymptomRegistry) -> _Row | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attribution_lib.rules.model import RuleStatus
 from attribution_lib.rules.registry import GeneratedSymptomRegistry, UnknownSymptomError
-from attribution_lib.rules.templates import fill, placeholders
+from attribution_lib.rules.templates import compile_template, placeholders, render
 from attribution_lib.taxonomy import SubDomain, sub_domain_of
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ def _emitted_by(provenance: Provenance, emit: Emit, catalog: CatalogTable | None
         if not placeholders(emit.symptom):
             yield _Emitted(provenance.location, provenance.name, emit.type, emit.symptom)
         return
-    rows: list[Mapping[str, str]] = list(catalog.rows.values())
-    found = {(fill(emit.type, row), fill(emit.symptom, row)) for row in rows}
+    kind, symptom = compile_template(emit.type), compile_template(emit.symptom)
+    found = {(render(kind, row), render(symptom, row)) for row in catalog.rows.values()}
     if catalog.default.get("event"):
         found.add((catalog.default["event"], catalog.default.get("symptom", "")))
-    for kind, symptom in sorted(found):
-        yield _Emitted(provenance.location, provenance.name, kind, symptom)
+    for event, name in sorted(found):
+        yield _Emitted(provenance.location, provenance.name, event, name)
 
 
 def _check_emitted(declared: Declared, registry: GeneratedSymptomRegistry) -> None:

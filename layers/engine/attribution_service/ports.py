@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 Item = dict[str, Any]
-"""One row: ``pk``, ``sk`` and values that are str, int, bool, list of str, or None."""
+"""One row: ``pk``, ``sk`` and values that are str, int, bool, list of str, or None (which is the same as absent)."""
 
 
 class ObjectExistsError(Exception):
@@ -76,8 +76,8 @@ class Page:
 class ObjectStore(Protocol):
     """Immutable blobs by key."""
 
-    def put(self, key: str, body: bytes, *, if_absent: bool = False) -> None:
-        """Store a body durably; ``ObjectExistsError`` when ``if_absent`` and the key is taken."""
+    def put(self, key: str, body: bytes | BinaryIO, *, if_absent: bool = False) -> None:
+        """Store a body (or the rest of a seekable file) durably; ``ObjectExistsError`` when ``if_absent`` and taken."""
         ...
 
     def get(self, key: str) -> bytes:
@@ -120,7 +120,7 @@ class ItemTable(Protocol):
         ...
 
     def update(self, pk: str, sk: str, changes: Mapping[str, Any], *, expect: Mapping[str, Any]) -> None:
-        """Set attributes if the item exists and holds the expected values; else ``ItemChangedError``."""
+        """Set attributes if the item exists and holds the expected values; else ``ItemChangedError``. None removes."""
         ...
 
     def delete(self, pk: str, sk: str, *, expect: Mapping[str, Any] | None = None) -> bool:
@@ -129,6 +129,10 @@ class ItemTable(Protocol):
 
     def query(self, pk: str, prefix: str = "") -> Iterator[Item]:
         """Every item of a partition whose sk starts with ``prefix``, by sk; all pages."""
+        ...
+
+    def count(self, pk: str, prefix: str = "") -> int:
+        """How many items ``query`` would give."""
         ...
 
     def query_page(
@@ -144,7 +148,10 @@ class ItemTable(Protocol):
         ...
 
     def count_once(self, pk: str, sk: str, token: str, *, ttl: int) -> bool:
-        """Add one to ``n`` and remember ``token`` in ``seen``, unless it is there already; whether it counted."""
+        """Add one to ``n`` and remember ``token`` in ``seen``, unless it is there already; whether it counted.
+
+        ``ttl`` (seconds since the epoch) is when the table may drop the item.
+        """
         ...
 
 

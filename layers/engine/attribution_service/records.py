@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from attribution_service.ports import Item
 
-__all__ = ["INDEXES", "Batch", "Keys", "Session", "SessionState", "batch_sk", "session_pk"]
+__all__ = [
+    "INDEXES",
+    "INDEX_ATTRIBUTES",
+    "SESSION_SK",
+    "Batch",
+    "Keys",
+    "Session",
+    "SessionState",
+    "Upload",
+    "batch_sk",
+    "session_pk",
+    "upload_sk",
+]
 
 SESSION_SK = "SESSION"
 INDEXES = {
@@ -17,7 +29,33 @@ INDEXES = {
     "by_day": ("cluster_day", "at"),
     "by_node": ("cluster_node", "at"),
 }
-"""{index: (partition attribute, sort attribute)}: sparse, an item without the attributes is not in it."""
+"""{index: (partition attribute: text, sort attribute: number)}: sparse, an item without the attributes is not in it.
+
+``open_sessions`` belongs to the table of sessions and projects everything (sessions are small); ``by_day`` and
+``by_node`` belong to the table of verdicts and project keys and ``INDEX_ATTRIBUTES`` (not the verdict itself).
+"""
+INDEX_ATTRIBUTES = (
+    "cluster",
+    "job_id",
+    "attempt",
+    "run_id",
+    "attributor_id",
+    "attributed_at",
+    "job_name",
+    "user",
+    "outcome",
+    "sub_domain",
+    "terminal_state",
+    "confidence",
+    "evidence_status",
+    "symptom",
+    "node",
+    "evidence",
+    "bad_nodes",
+    "bad_nodes_total",
+    "rules_digest",
+)
+"""What listings of verdicts show."""
 
 
 class SessionState(StrEnum):
@@ -40,14 +78,21 @@ class Session:
     expires_at: int
     state: str = SessionState.OPEN
     ver: int = 0
+    """Counts the moves of the snapshot pointer."""
     snapshot: str = ""
     snapshot_n: int = 0
+    """How many batches the snapshot holds."""
+    snapshot_rules: str = ""
+    """Digest of the rules that the snapshot was made with."""
     job_ver: int = 0
     attributing_until: int = 0
     batches: int = 0
+    """As last counted, by an attribution or on the way; never more than there are."""
     events: int = 0
-    """As of the last attribution, like ``batches``."""
+    """Rows of the snapshot."""
     opened_by: str = ""
+    scheduler: str = "static"
+    """As the job said when it was opened: extraction must not depend on what comes late."""
 
     def item(self) -> Item:
         """As stored; ``ttl`` is the table's own expiry, an hour after ours."""
@@ -76,7 +121,11 @@ class Batch:
     spill: str
     """Object key."""
     raw_sha: str
-    """SHA-256 of the body as received."""
+    """SHA-256 of the body as received (unpacked)."""
+    digest: str
+    """SHA-256 of its canonical form: two deliveries are the same batch when this is the same."""
+    raw: str
+    """Object key of the redacted body; empty when none is kept."""
     lines: int
     bytes: int
     truncated_lines: int
@@ -89,6 +138,30 @@ class Batch:
     def item(self) -> Item:
         """As stored."""
         keys = {"pk": session_pk(self.attributor_id), "sk": batch_sk(self.generation, self.observation_id)}
+        return {**asdict(self), **keys}
+
+    @classmethod
+    def of(cls, item: Item) -> Self:
+        """Read back."""
+        return cls(**_known(cls, item))
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """An upload that was announced; only such an object may be named by an observation."""
+
+    attributor_id: str
+    generation: str
+    object_key: str
+    source: str
+    format: str
+    size: int
+    sha256: str
+    ttl: int
+
+    def item(self) -> Item:
+        """As stored."""
+        keys = {"pk": session_pk(self.attributor_id), "sk": upload_sk(self.generation, self.object_key)}
         return {**asdict(self), **keys}
 
     @classmethod
@@ -142,6 +215,11 @@ def session_pk(attributor_id: str) -> str:
 def batch_sk(generation: str, observation_id: str = "") -> str:
     """Sort key of a batch; without an id the prefix of all batches of a generation."""
     return f"BATCH#{generation}#{observation_id}"
+
+
+def upload_sk(generation: str, object_key: str = "") -> str:
+    """Sort key of an announced upload: by the last part of its object key."""
+    return f"UPLOAD#{generation}#{object_key.rpartition('/')[2]}"
 
 
 def _known(cls: type[Any], item: Item) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["MAX_POINTS", "SERIES_FOLD", "Point", "merge_summaries", "points_of", "summary_of"]
+__all__ = ["MAX_POINTS", "SERIES_FOLD", "Point", "merge_summaries", "points_inside", "points_of", "summary_of"]
 
 SERIES_FOLD = "series"
 """``Event.fold`` of a metric summary: its payload is merged and not chosen."""
@@ -44,6 +44,22 @@ def merge_summaries(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[
 def points_of(summary: Mapping[str, Any]) -> list[Point]:
     """The kept samples in time order."""
     return [(start + step * index, value) for start, step, count, value in summary["runs"] for index in range(count)]
+
+
+def points_inside(
+    summary: Mapping[str, Any], low: int | None, high: int | None, *, ends_only: bool = False
+) -> list[Point]:
+    """The kept samples from ``low`` to ``high`` (None: no bound); ``ends_only`` leaves out the inner ones of runs."""
+    points: list[Point] = []
+    for start, step, count, value in summary["runs"]:
+        # step 0 is a run of one sample, which then is in or out as a whole
+        first = 0 if low is None or start >= low else -((start - low) // step) if step else 1
+        last = count - 1 if high is None else min(count - 1, (high - start) // (step or 1))
+        if first > last:
+            continue
+        inner = (first, last) if ends_only and last > first else range(first, last + 1)
+        points += [(start + step * index, value) for index in inner]
+    return points
 
 
 def _payload(labels: Mapping[str, str], points: Sequence[Point]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reports of several lines: a node's record as ``scontrol show node`` prints it, where the reason stands below the name."""
+"""Reports of several lines: a node's record of ``scontrol show node``, where the reason stands below the name."""
 
 from __future__ import annotations
 

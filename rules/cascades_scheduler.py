@@ -17,7 +17,12 @@ NODE_FACTS = (
 """Node-down facts that name no part."""
 LOST_NODE = ("Job ended by a node failure", "Pod removed because its node was lost", "Nodes of the job did not boot")
 LAUNCH_CONTACT = ("Task launch lost contact with a node", "Tasks never started (Slurm)", "PMIx wire-up error")
-IMAGE_REASONS = ("Image reference wrong", "Image pull not authorised", "Registry failed during the pull", "Exec format error")
+IMAGE_REASONS = (
+    "Image reference wrong",
+    "Image pull not authorised",
+    "Registry failed during the pull",
+    "Exec format error",
+)
 START_REASONS = (
     *IMAGE_REASONS,
     "Container command not found",
@@ -70,7 +75,7 @@ cascade(
 cascade(
     "LostNodeExplainsJobEnd",
     author=AUTHOR,
-    docs="A node that is named as failed explains that its job ended by a node failure and that launches on it got no answer.",
+    docs="A node that is named as failed explains that its job ended by a node failure and that launches got no answer.",
     causes=[*NODE_FACTS[:5]],
     consequences=[*LOST_NODE[:2], *LAUNCH_CONTACT],
     scope=CascadeScope.JOB,
@@ -81,7 +86,7 @@ cascade(
 cascade(
     "MissingMachineExplainsDownNode",
     author=AUTHOR,
-    docs="A cloud or power-saving node that never got a machine is reported as failed or not booted: nothing was there to break.",
+    docs="A cloud or power-saving node that never got a machine is reported as failed: nothing was there to break.",
     causes=["Cloud capacity missing for a node", "Node did not come up in time (scheduler)"],
     consequences=[*NODE_FACTS, *LOST_NODE, *LAUNCH_CONTACT],
     scope=CascadeScope.JOB,
@@ -150,7 +155,7 @@ cascade(
 cascade(
     "EarlierFailureExplainsKilledTasks",
     author=AUTHOR,
-    docs="srun kills the other tasks of a step when one ends badly: a task killed after any other failure is that echo.",
+    docs="srun kills the other tasks of a step when one ends badly: a task killed after another failure is its echo.",
     causes=[ranks(300, 990)],
     consequences=["Task killed (srun)"],
     scope=CascadeScope.JOB,
@@ -174,7 +179,7 @@ cascade(
 cascade(
     "CrashNamedTwice",
     author=AUTHOR,
-    docs="The process's own crash report, or a launcher's that knows the rank, says more than srun's line about the same signal.",
+    docs="The process's own crash report, or a launcher's that knows the rank, says more than srun's line about it.",
     causes=[
         "Bus error",
         "Crash in the program's native code",
@@ -192,7 +197,7 @@ cascade(
 cascade(
     "StartReasonExplainsContainer",
     author=AUTHOR,
-    docs="A named reason why a container did not start or an image was not imported explains the plug-in's summary of it.",
+    docs="A named reason why a container did not start or an image was not imported explains the plug-in's summary.",
     causes=START_REASONS,
     consequences=START_ECHOES,
     scope=CascadeScope.JOB,
@@ -246,7 +251,7 @@ cascade(
 cascade(
     "FileSystemExplainsProgramErrors",
     author=AUTHOR,
-    docs="A file system client that lost its server makes programs fail with EIO, ESTALE or ENOTCONN and wait for locks.",
+    docs="A file system client that lost its server makes programs fail with EIO or ESTALE and wait for locks.",
     causes=FILE_SYSTEM_FACTS,
     consequences=[
         "Shared lock never freed",

@@ -1,4 +1,4 @@
-"""Filters that read scheduler evidence together: who a stop line means, what recovered, what an operator's note explains."""
+"""Filters that read scheduler evidence together: who stopped a job, what recovered, what an operator's note explains."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _is_failure(event: Event) -> bool:
 
 @filter_def("NamedStopBeforeCancellation", AUTHOR, priority=FilterPriority.EARLY + 205)
 def named_stop_before_cancellation(context: FilterContext) -> None:
-    """A cancellation without an author that follows a stop with one (a kill switch, a preemption) carries that stop out."""
+    """A cancellation without an author that follows a stop with one (a kill switch, a preemption) carries it out."""
     stream = context.event_stream
     stops = stream.events(type=EventType.JOB_STOP)
     named = [stop for stop in stops if stop.symptom != BARE_CANCELLATION and stop.line_num is not None]
@@ -140,7 +140,7 @@ def _is_ours(workload: str, job: JobInfo) -> bool:
 
 @filter_def("StorageRestored", AUTHOR, priority=FilterPriority.MID + 200)
 def storage_restored(context: FilterContext) -> None:
-    """A file system that was reached again had an interruption, not a failure: the restored line closes the lost one."""
+    """A file system that was reached again had an interruption, no failure: the restored line closes the lost one."""
     stream = context.event_stream
     restored = stream.events(symptom=RESTORED)
     for lost in stream.bad(LOST_CONNECTIONS):
@@ -252,4 +252,6 @@ def _is_specific(event: Event, context: FilterContext) -> bool:
 
 
 def _first_before(events: Iterable[Event], limit: int) -> Event | None:
-    return next((event for event in events if event.first.timestamp is not None and event.first.timestamp < limit), None)
+    return next(
+        (event for event in events if event.first.timestamp is not None and event.first.timestamp < limit), None
+    )

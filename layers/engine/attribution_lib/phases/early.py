@@ -64,7 +64,7 @@ def prepare(events: Iterable[Event], job: JobInfo, engine: RuleEngine) -> Prepar
 
 
 def _each_node(event: Event) -> list[Event]:
-    """One row a node where a line names several (``Nodes node-[03-04] not responding``); what is no list stays whole."""
+    """One row a node where a line names several (``Nodes node-[03-04] not responding``); other rows stay whole."""
     if event.node is None or not ("[" in event.node or "," in event.node):
         return [event]
     try:

@@ -72,8 +72,8 @@ def _from_lines(lines: list[_Stop], facts: list[_Stop]) -> JobEnding:
     stop = (specific or lines)[0]
     outcome = stop.outcome
     stated = facts[0].outcome if facts else None
-    if not specific and (stated in _SPECIFIC or (outcome in _CANCELLED and stated in _CANCELLED)):
-        outcome = stated or outcome
+    if not specific and (stated in _SPECIFIC or stated is Outcome.OPERATOR_CANCELLED):
+        outcome = stated
     return JobEnding(outcome, stop.event, stop.event.first.timestamp)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from common.application import AUTHOR, before, generality, is_application
 from common.evidence import lines_of
 
-from attribution_lib.rule_api import EventType, FilterPriority, filter_def
+from attribution_lib.rule_api import EventType, FilterPriority, Position, filter_def
 
 if TYPE_CHECKING:
     from common.evidence import Line
@@ -19,6 +20,11 @@ _LOGGED = re.compile(
     r"\b(?:WARN(?:ING)?|INFO|DEBUG|NOTICE)\b|\[[WI]\d{3,4} |\[[WI] \w+\.\w+:\d+\]|^[WI]\d{4} |Warning: "
 )
 """Levels of warning and below, as logging, glog and c10d print them."""
+_CODE = re.compile(
+    r"(?:^|[\]):>|] ?)\s{2,}(?:raise [A-Za-z_][\w.]*\(|assert |(?:self\.)?(?:log|logger|logging|warnings)\.\w+\("
+    r"|print\(|f?[\"'][^\"']*[\"']?\s*[,)]?\s*$)"
+)
+"""A line of source code as a traceback quotes it, whatever prefix stands before it."""
 _SURVIVED_SECONDS = 300
 _SURVIVED_LINES = 100
 _PODS = frozenset({"kueue", "kai", "batch", "sagemaker"})
@@ -34,6 +40,34 @@ def demote_insufficient_permissions(context: FilterContext) -> None:
 def _demote_bad_by_symptom(stream: EventStream, symptoms: frozenset[str], rule: str) -> None:
     for event in stream.bad(symptoms):
         stream.demote(event, by=rule)
+
+
+@filter_def("QuotedSourceCode", AUTHOR, priority=FilterPriority.EARLY + 50)
+def quoted_source_code(context: FilterContext) -> None:
+    """A message inside a traceback's line of code is not the message itself: the next real line takes its place.
+
+    `    raise IOError("image file is truncated "` stands two lines above the OSError that counts.
+    """
+    stream = context.event_stream
+    for event in [event for event in stream.bad() if event.source == "applog" and _CODE.search(event.datum)]:
+        real = next((sample for sample in event.samples if not _CODE.search(sample.datum)), None)
+        if real is None:
+            stream.demote(event, by="QuotedSourceCode")
+            continue
+        place = Position(real.timestamp, real.stream, real.line_num)
+        moved = replace(
+            event,
+            timestamp=real.timestamp,
+            stream=real.stream,
+            line_num=real.line_num,
+            datum=real.datum,
+            first=place,
+            context_before=(),
+            context_after=(),
+            derived_from=event.rule,
+        )
+        stream.discard(event, by="QuotedSourceCode", explained_by=moved)
+        stream.add(moved)
 
 
 @filter_def("ExceptionOnlyLogged", AUTHOR, priority=FilterPriority.EARLY + 200)

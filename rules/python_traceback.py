@@ -44,7 +44,7 @@ class Traceback:
 
     _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?')
     _RICH = re.compile(r"[│|]\s+(?P<file>\S+\.py):(?P<line>\d+) in (?P<function>\S+)")
-    _EXCEPTION = re.compile(r"(?P<exception>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (?P<message>.*))?\s*$")
+    _EXCEPTION = re.compile(r"(?P<exception>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (?P<message>\S.*))?\s*$")
     _BOX = "│╭╰❱"
 
     def __init__(self, header: str, *, ignored: bool) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from attribution_lib.bulk import collector_paused
 from attribution_lib.events.event import Clock, Event, EventType
 from attribution_lib.events.fold import make_key
 from attribution_lib.phases.accumulate import run_accumulator
@@ -33,9 +34,15 @@ __all__ = ["EventSink", "LineExtractor"]
 _DATUM_SIDE = 2_048
 """Half of the 4 KiB that an event keeps of its line."""
 _CONTEXT_LINES = 5
+_WALKED = 4 * _CONTEXT_LINES
+"""Empty segments included (CRLF leaves one after each line), as in ``TextBuffer.before``."""
 _CONTEXT_BYTES = 512
 _MEMORY = 4_096
 """How many distinct lines are remembered before the memory starts afresh."""
+_MEMORY_LINE = 4_096
+"""Longer lines are not remembered: a thousand of 1 MiB would fill a gigabyte."""
+_NEAR = 3_072
+"""Where the lines around a hit usually all lie; one slice of this is cheaper than ten steps from line to line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,10 @@ class LineExtractor:
 
     def run(self) -> None:
         """Scan the whole buffer, confirm line by line, emit."""
+        with collector_paused():
+            self._run()
+
+    def _run(self) -> None:
         segment = (-1, -1)
         hits: list[tuple[int, int]] = []
         for start, end, pattern, hit_end in self.plan.matcher.scan(self.buffer.data):
@@ -98,9 +109,10 @@ class LineExtractor:
         read = self._memory.get(data)
         if read is None:
             read = self._read(data, hits)
-            if len(self._memory) >= _MEMORY:
-                self._memory.clear()
-            self._memory[data] = read
+            if len(data) <= _MEMORY_LINE:
+                if len(self._memory) >= _MEMORY:
+                    self._memory.clear()
+                self._memory[data] = read
         if not read.hits:
             return
         line_num = self.buffer.line_numbers((segment[0],))[0]
@@ -236,11 +248,22 @@ class LineExtractor:
 
     def _context(self, segment: Segment) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Up to five lines on either side, each cut to 512 bytes."""
-        buffer = self.buffer
-        before = buffer.before(segment[0], _CONTEXT_LINES)
-        after = buffer.after(segment[1], _CONTEXT_LINES)
-        cut = [buffer.decode(start, min(end, start + _CONTEXT_BYTES)) for start, end in (*before, *after)]
-        return tuple(cut[: len(before)]), tuple(cut[len(before) :])
+        start, end = segment
+        data = self.buffer.data
+        before = _texts(data[max(start - _NEAR, 0) : max(start - 1, 0)].split(b"\n")[start > _NEAR :][-_WALKED:])
+        after = _texts(data[end + 1 : end + _NEAR].split(b"\n")[: -1 if end + _NEAR < len(data) else None][:_WALKED])
+        if len(before) < _CONTEXT_LINES and start > _NEAR:
+            before = self._decoded(self.buffer.before(start, _CONTEXT_LINES))
+        if len(after) < _CONTEXT_LINES and end + _NEAR < len(data):
+            after = self._decoded(self.buffer.after(end, _CONTEXT_LINES))
+        return before[-_CONTEXT_LINES:], after[:_CONTEXT_LINES]
+
+    def _decoded(self, segments: list[Segment]) -> tuple[str, ...]:
+        return tuple(self.buffer.decode(start, min(end, start + _CONTEXT_BYTES)) for start, end in segments)
+
+
+def _texts(segments: list[bytes]) -> tuple[str, ...]:
+    return tuple([text[:_CONTEXT_BYTES].decode("utf-8", "replace") for text in segments if text])
 
 
 _NO_PREFIX = Prefix()

@@ -250,20 +250,22 @@ class LineExtractor:
         """Up to five lines on either side, each cut to 512 bytes."""
         start, end = segment
         data = self.buffer.data
-        before = _texts(data[max(start - _NEAR, 0) : max(start - 1, 0)].split(b"\n")[start > _NEAR :][-_WALKED:])
-        after = _texts(data[end + 1 : end + _NEAR].split(b"\n")[: -1 if end + _NEAR < len(data) else None][:_WALKED])
+        above = data[max(start - _NEAR, 0) : max(start - 1, 0)].split(b"\n")[start > _NEAR :]
+        below = data[end + 1 : end + _NEAR].split(b"\n")[: -1 if end + _NEAR < len(data) else None]
+        before = _texts([text for text in above[-_WALKED:] if text][-_CONTEXT_LINES:])
+        after = _texts([text for text in below[:_WALKED] if text][:_CONTEXT_LINES])
         if len(before) < _CONTEXT_LINES and start > _NEAR:
             before = self._decoded(self.buffer.before(start, _CONTEXT_LINES))
         if len(after) < _CONTEXT_LINES and end + _NEAR < len(data):
             after = self._decoded(self.buffer.after(end, _CONTEXT_LINES))
-        return before[-_CONTEXT_LINES:], after[:_CONTEXT_LINES]
+        return before, after
 
     def _decoded(self, segments: list[Segment]) -> tuple[str, ...]:
         return tuple(self.buffer.decode(start, min(end, start + _CONTEXT_BYTES)) for start, end in segments)
 
 
 def _texts(segments: list[bytes]) -> tuple[str, ...]:
-    return tuple([text[:_CONTEXT_BYTES].decode("utf-8", "replace") for text in segments if text])
+    return tuple([text[:_CONTEXT_BYTES].decode("utf-8", "replace") for text in segments])
 
 
 _NO_PREFIX = Prefix()

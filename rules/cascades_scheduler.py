@@ -75,7 +75,7 @@ cascade(
 cascade(
     "LostNodeExplainsJobEnd",
     author=AUTHOR,
-    docs="A node that is named as failed explains that its job ended by a node failure and that launches got no answer.",
+    docs="A node that is named as failed explains that its job ended by a node failure and that launches were lost.",
     causes=[*NODE_FACTS[:5]],
     consequences=[*LOST_NODE[:2], *LAUNCH_CONTACT],
     scope=CascadeScope.JOB,

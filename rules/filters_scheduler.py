@@ -1,4 +1,4 @@
-"""Filters that read scheduler evidence together: who stopped a job, what recovered, what an operator's note explains."""
+"""Filters that read scheduler evidence together: who stopped a job, what recovered, what an operator's note means."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from engine_kit import engine_of, verdict_of
 
 from attribution_lib.observation import Observation, Source
+from engine_kit import engine_of, verdict_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,5 +21,7 @@ def cuda_error(captures: Mapping[str, str]) -> dict[str, str]:
     printed = next((captures[group] for group in ("text", "tail", "phrase") if captures.get(group)), "")
     named = captures.get("name") or next(iter(_NAME.findall(printed)), "")
     text = _TAIL.split(printed, maxsplit=1)[0].strip().rstrip(".)")
+    if "_STATUS_" in text:
+        return {**captures, "word": "library status"}
     word = named or captures.get("number") or captures.get("code") or text
     return {**captures, "word": word}

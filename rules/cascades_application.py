@@ -120,7 +120,7 @@ cascade(
     author=AUTHOR,
     docs="A wrapper or a launcher's report that some worker failed is explained by any failure that is named.",
     causes=(ranks(445, 690), ranks(693, 1000)),
-    consequences=(*_WRAPPERS, "Heap corruption detected", "Unhandled C++ exception"),
+    consequences=(*_WRAPPERS, "Heap corruption detected", "Unhandled C++ exception", "Fatal check in native code"),
     scope="job",
     order="any",
     within=_WINDOW_SECONDS,

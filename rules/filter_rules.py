@@ -25,6 +25,11 @@ _CODE = re.compile(
     r"|print\(|f?[\"'][^\"']*[\"']?\s*[,)]?\s*$)"
 )
 """A line of source code as a traceback quotes it, whatever prefix stands before it."""
+_WARNING = re.compile(
+    r"(?:^|\]:)\[W\d{3,4} [\d:.]+ |\[W \w+\.cpp:\d+\]|^W (?:external|tensorflow|xla)/|: W (?:external|tensorflow)/"
+)
+"""Level W of c10d and of XLA."""
+_CONTENDER = 400
 _SURVIVED_SECONDS = 300
 _SURVIVED_LINES = 100
 _PODS = frozenset({"kueue", "kai", "batch", "sagemaker"})
@@ -78,6 +83,15 @@ def exception_only_logged(context: FilterContext) -> None:
             lead = event.datum.partition(str(event.payload.get("exception") or ":"))[0]
             if _LOGGED.search(lead):
                 context.event_stream.demote(event, by="ExceptionOnlyLogged")
+
+
+@filter_def("LibraryWarning", AUTHOR, priority=FilterPriority.EARLY + 210)
+def library_warning(context: FilterContext) -> None:
+    """A line that a C++ library logs at level W is its own warning: it is survived, or an error line follows."""
+    for event in context.event_stream.bad():
+        symptom = context.registry.get(event.symptom or "")
+        if event.source == "applog" and symptom.root and symptom.rank >= _CONTENDER and _WARNING.search(event.datum):
+            context.event_stream.demote(event, by="LibraryWarning")
 
 
 @filter_def("SpecificReadingOfTheSameLine", AUTHOR, priority=FilterPriority.EARLY + 300)

@@ -18,6 +18,8 @@ _CARRIERS = frozenset(
         "No space left on device",
         "Host memory refused by the system",
         "Unhandled C++ exception",
+        "Fatal check in native code",
+        "Program or script not found",
         "TensorRT-LLM assertion",
         "PyTorch internal assert",
         "External service not reachable",

@@ -109,8 +109,9 @@ class Addresses:
         found = cls()
         for event in stream.events(type=EventType.MAPPING):
             host = canonical(str(event.payload.get("host") or ""), job)
-            for kind, table in (("gid", found.by_gid), ("ip", found.by_ip)):
-                address = event.payload.get(kind)
+            words = event.payload.get("gid_prefix"), event.payload.get("gid_interface")
+            gid = gid_of_words(str(words[0]), str(words[1])) if all(words) else event.payload.get("gid")
+            for address, table in ((gid, found.by_gid), (event.payload.get("ip"), found.by_ip)):
                 if host and address:
                     table.setdefault(str(address).lower(), set()).add(host)
         return found
@@ -195,6 +196,16 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def gid_of_words(prefix: str, interface: str) -> str | None:
+    """The GID behind two 64-bit words in hexadecimal, each printed as a little-endian host reads it."""
+    try:
+        raw = b"".join(int(word, 16).to_bytes(8, "little") for word in (prefix, interface))
+    except (ValueError, OverflowError):
+        return None
+    address = ipaddress.IPv6Address(raw)
+    return f"::ffff:{address.ipv4_mapped}" if address.ipv4_mapped is not None else str(address)
 
 
 def ipv4_of_gid(gid: str | None) -> str | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.sample_cases import bundled_engine
 
 from attribution_lib.attributor import Attributor
 from attribution_lib.job.builder import JobInfoBuilder
 from attribution_lib.observation import LogEntries, Observation, ObservationFormat, Source
-from tests.sample_cases import bundled_engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,11 +113,34 @@ def test_without_any_host_the_source_stays_null_and_keeps_its_address() -> None:
 
 def test_a_gid_of_another_host_is_shown_beside_the_printed_one() -> None:
     """The printed host stays; names that agree are not repeated."""
-    taught = "node-0009:11:22 [3] NCCL INFO connecting, local GID ::ffff:10.1.0.3"
-    lines = [taught, warn("node-0001", "10.0.0.7", " localGid ::ffff:10.1.0.3")]
-    pairs = pairs_of(lines)
-    assert pairs[0]["src_node"] == "node-0001"
-    assert "src_gid_node" not in pairs_of([warn("node-0001", "10.0.0.7", " localGid ::ffff:10.1.0.3")])[0]
+    line = warn("node-0001", "10.0.0.7", " localGid ::ffff:10.1.0.3")
+    taught = "{}:11:22 [3] NCCL INFO connecting, local GID ::ffff:10.1.0.3"
+    (other,) = pairs_of([taught.format("node-0009"), line])
+    assert (other["src_node"], other["src_gid_node"]) == ("node-0001", "node-0009")
+    (same,) = pairs_of([taught.format("node-0001"), line])
+    assert "src_gid_node" not in same
+
+
+def test_the_other_host_of_a_reversed_report_is_shown_at_the_destination() -> None:
+    """Merged from the second side's own line."""
+    lines = [
+        "node-0009:11:22 [3] NCCL INFO connecting, local GID ::ffff:10.1.0.2",
+        "[2026-06-17 05:46:31] " + warn("node-0001", "10.0.0.2", " localGid ::ffff:10.1.0.1 remoteGids::ffff:10.1.0.2"),
+        "[2026-06-17 05:46:32] " + warn("node-0002", "10.0.0.1", " localGid ::ffff:10.1.0.2 remoteGids::ffff:10.1.0.1"),
+    ]
+    (pair,) = pairs_of([address("node-0002", "10.0.0.2"), *lines])
+    assert (pair["src_node"], pair["dst_node"], pair["dst_gid_node"]) == ("node-0001", "node-0002", "node-0009")
+
+
+def test_a_gid_is_learnt_from_the_words_of_a_queue_pair_too() -> None:
+    """NCCL prints the two halves of a GID as a little-endian host reads them."""
+    taught = (
+        "node-0003:11:22 [3] NCCL INFO NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 1234 mtu 5 query_ece={supported=1} "
+        "GID 3 (0/300010AFFFF0000) fifoRkey=0x1 fifoLkey=0x1"
+    )
+    line = warn("x", "10.0.0.7", " localGid ::ffff:10.1.0.3").split("NCCL WARN ")[1]
+    (pair,) = pairs_of([taught, line])
+    assert pair["src_node"] == "node-0003"
 
 
 def test_reports_of_both_directions_are_one_pair() -> None:

@@ -6,7 +6,7 @@ only where their rank alone would not settle the matter, or where the chain woul
 
 from __future__ import annotations
 
-from attribution_lib.rule_api import Outcome, cascade, outcomes, ranks, sxid, xid
+from attribution_lib.rule_api import Outcome, RefinerPriority, cascade, outcomes, ranks, sxid, xid
 
 AUTHOR = "attribution maintainers"
 MINUTE = 60
@@ -72,6 +72,7 @@ cascade(
     scope="node",
     slack=2 * MINUTE,
     within=HOUR,
+    priority=RefinerPriority.SCRUB + 10,  # after firmware that does not boot has explained RmInitAdapter
 )
 cascade(
     "BrokenGpuPartInProgram",

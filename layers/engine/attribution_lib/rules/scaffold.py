@@ -47,13 +47,7 @@ class Scaffold:
     test: str
 
 
-def scaffold_rule(name: str, line: str, source: Source) -> Scaffold:
-    """A staged rule that matches this line (its prefix left out) and the line as its first hit."""
-    body = line[parse_prefix(line, source).body_start :]
-    pattern = r"(?:^|[\s:\]\)|>])" + _generalise(body)
-    quoted = _toml_text(pattern) if "'''" in pattern else f"'''{pattern}'''"
-    symptom = _toml_text(f"{name}: name it in the field's own words")
-    rule = f"""
+_RULE = """
 [[symptom]]
 name = {symptom}
 outcome = "unknown"             # the failure category
@@ -62,27 +56,40 @@ scope = "job"                   # node | device | job
 docs = "What it means, usual causes, what to check next, reference."
 
 [[extractor]]
-name = {_toml_text(name)}
+name = {name}
 status = "staged"
 sources = ["{source}"]
-match_re = {quoted}
+match_re = {pattern}
 emit = {{ type = "bad_node", symptom = {symptom} }}
 """
-    test = f"""
+_TEST = """
 [[hit]]
-line = {_toml_text(line)}
+line = {line}
 origin = "where the line came from"
 source = "{source}"
 event = "bad_node"
 symptom = {symptom}
 
 [[miss]]
-line = {_toml_text("a line that looks alike and is none")}
+line = "a line that looks alike and is none"
 because = "why it is none"
 source = "{source}"
-rule = {_toml_text(name)}
+rule = {name}
 """
-    return Scaffold(rule, test)
+
+
+def scaffold_rule(name: str, line: str, source: Source) -> Scaffold:
+    """A staged rule that matches this line (its prefix left out) and the line as its first hit."""
+    body = line[parse_prefix(line, source).body_start :]
+    pattern = r"(?:^|[\s:\]\)|>])" + _generalise(body)
+    values = {
+        "name": _toml_text(name),
+        "symptom": _toml_text(f"{name}: name it in the field's own words"),
+        "source": source.value,
+        "pattern": _toml_text(pattern) if "'''" in pattern else f"'''{pattern}'''",
+        "line": _toml_text(line),
+    }
+    return Scaffold(_RULE.format(**values), _TEST.format(**values))
 
 
 def _generalise(body: str) -> str:

@@ -1,0 +1,58 @@
+"""The local back end: one folder holds everything, for any number of threads and processes on one machine."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attribution_service.ports import Store
+from attribution_service.stores.local_objects import LocalObjects
+from attribution_service.stores.local_table import LocalTable, table_schema
+from attribution_service.stores.local_uploads import LocalUploads
+from attribution_service.stores.local_writer import LocalDatabase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+__all__ = ["DATABASE", "LocalBackEnd", "local_store", "open_local"]
+
+DATABASE = "service.db"
+"""The SQLite file within the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalBackEnd:
+    """The store of a folder, its upload URLs, and what must be closed."""
+
+    store: Store
+    uploads: LocalUploads
+    database: LocalDatabase
+
+    def close(self) -> None:
+        """Release the database."""
+        self.database.close()
+
+
+def open_local(
+    folder: Path, *, base_url: str = "http://127.0.0.1:8000", clock: Callable[[], float] = time.time
+) -> LocalBackEnd:
+    """Open (or make) the store in ``folder``; ``base_url`` is where the local server can be reached for uploads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    uploads = LocalUploads(folder, clock, base_url)
+    objects = LocalObjects(folder, uploads)
+    database = LocalDatabase(folder / DATABASE, [*table_schema("sessions"), *table_schema("verdicts")])
+    store = Store(objects, LocalTable(database, "sessions"), LocalTable(database, "verdicts"))
+    return LocalBackEnd(store, uploads, database)
+
+
+@contextmanager
+def local_store(folder: Path) -> Iterator[Store]:
+    """The store of a folder for as long as the block runs."""
+    back_end = open_local(folder)
+    try:
+        yield back_end.store
+    finally:
+        back_end.close()

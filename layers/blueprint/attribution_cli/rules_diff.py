@@ -30,7 +30,7 @@ __all__ = ["diff"]
 @click.command()
 @click.argument("base")
 @click.option(
-    "--cases", type=click.Path(path_type=Path), help="Folder of case folders. Default: samples beside the rules."
+    "--cases", type=click.Path(path_type=Path), help="Folder of case folders. Default: samples/cases beside the rules."
 )
 @rules_option
 def diff(base: str, cases: Path | None, folders: tuple[Path, ...]) -> None:
@@ -55,7 +55,7 @@ def diff(base: str, cases: Path | None, folders: tuple[Path, ...]) -> None:
             out.print(f"rule     {change.kind:<12} {change.rule}")
         for symptom in compare_symptoms(before.registry, after.registry):
             out.print(f"symptom  {symptom.kind:<12} {symptom.symptom} {symptom.detail}".rstrip())
-        _print_flips(out, cases or rules.resolve().parent / "samples", before, after)
+        _print_flips(out, cases or rules.resolve().parent / "samples" / "cases", before, after)
 
 
 def _print_flips(out: Console, cases: Path, before: RuleEngine, after: RuleEngine) -> None:

@@ -34,6 +34,9 @@ def lint(
     """Check rules and samples beyond what loading refuses.
 
     ONLY keeps the issues whose location or subject contains it. Exit status 0 without errors, 3 with any.
+
+    An issue that is right as it is can be excluded in lint/exclusions.toml of the rules folder: [[exclude]] with check,
+    subject and reason.
     """
     out = console()
     if explain_checks:

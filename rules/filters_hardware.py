@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attribution_lib.rule_api import FilterContext, FilterPriority, filter_def, refiner_def, xid
+from attribution_lib.rule_api import (
+    FilterContext,
+    FilterPriority,
+    Outcome,
+    RefinerPriority,
+    Scope,
+    filter_def,
+    outcomes,
+    refiner_def,
+    xid,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -145,3 +155,22 @@ def _first_failure(stream: EventStream, context: RefinerContext, echoes: frozens
         and context.registry.get(event.symptom).rank >= SIGN_OF_FAILURE
     ]
     return min(signs, key=lambda event: event.first.order(), default=None)
+
+
+@refiner_def(
+    name="CrashOfTheFailedNode",
+    author=AUTHOR,
+    priority=RefinerPriority.POST_OUTCOME,
+    symptoms=[
+        outcomes(Outcome.HOST_HARDWARE, Outcome.HOST_OS, Outcome.MAINTENANCE, Outcome.POWER_THERMAL, Outcome.PCIE)
+    ],
+)
+def name_the_failed_node(context: RefinerContext) -> None:
+    """A system log without host names that shows why a node went down belongs to the node that the scheduler lost."""
+    choice, failed = context.choice, context.job.failed_node
+    if choice is None or choice.root is None or choice.root.symptom is None or failed is None or choice.suspects:
+        return
+    scope = context.registry.get(choice.root.symptom).scope
+    if choice.root.node is None and choice.root.source == "syslog" and scope in (Scope.NODE, Scope.DEVICE):
+        choice.suspects.append(failed)
+        choice.suspect_reason = f"the node that the scheduler lost; the log that shows {choice.root.symptom} names none"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["NodeNames"]
+__all__ = ["NodeNames", "is_address"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,13 @@ class NodeNames:
             if name.startswith(prefix) and len(name) > len(prefix):
                 name = name[len(prefix) :]
                 break
-        if "." in name and not _is_address(name):
+        if "." in name and not is_address(name):
             name = name.split(".", 1)[0]
         return self.mapping.get(name, name)
 
 
-def _is_address(name: str) -> bool:
+def is_address(name: str) -> bool:
+    """Whether a node is named by its IP address, which cannot be compared with host names."""
     try:
         ipaddress.ip_address(name)
     except ValueError:

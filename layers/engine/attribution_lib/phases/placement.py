@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import EventType
-from attribution_lib.names import NodeNames
+from attribution_lib.names import NodeNames, is_address
 from attribution_lib.rules.model import Scope
 
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ class Placement:
     def place(self, event: Event, registry: GeneratedSymptomRegistry) -> None:
         """Give an event its node where anything tells it."""
         event.node = self.canonical(event.node) or None
+        if event.node is not None and is_address(event.node):
+            event.node = self._host_of_address(event.node)
         if event.node is None:
             event.node = self.host_of_rank(event)
         if event.node is None and len(self.nodes) == 1 and _is_local(event, registry):
@@ -119,6 +121,15 @@ class Placement:
         peer = event.payload.get("peer")
         if isinstance(peer, str) and peer:
             event.payload = {**event.payload, "peer": self.host_of_peer(peer) or peer}
+
+    def _host_of_address(self, address: str) -> str:
+        """The host behind a node that is named by its address: the learnt one, or the only one of the job."""
+        hosts = self.by_ip.get(address.lower(), set())
+        if address in self.nodes or len(hosts) > 1:
+            return address
+        if hosts:
+            return next(iter(hosts))
+        return self.nodes[0] if len(self.nodes) == 1 else address
 
 
 def _number(value: object) -> int:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from attribution_lib.observation import Source
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
@@ -19,7 +21,10 @@ _MICROSECONDS = 1_000_000
 
 
 class CascadeScope(StrEnum):
-    """Where a cause reaches: the same device, the same rank, the same node, or anywhere in the job."""
+    """Where a cause reaches: the same device, the same rank, the same node, or anywhere in the job.
+
+    Lines of one system log that names no host come from one machine, whichever it is: the log stands for its node.
+    """
 
     DEVICE = "device"
     RANK = "rank"
@@ -80,11 +85,18 @@ def _place(event: Event, scope: CascadeScope) -> Hashable | None:
         case CascadeScope.JOB:
             return "job"
         case CascadeScope.NODE:
-            return event.node
+            return _machine(event)
         case CascadeScope.RANK:
             return None if event.rank is None else ("rank", event.rank)
         case CascadeScope.DEVICE:
-            return None if event.node is None or event.device is None else (event.node, event.device)
+            machine = _machine(event)
+            return None if machine is None or event.device is None else (machine, event.device)
+
+
+def _machine(event: Event) -> Hashable | None:
+    if event.node is None and event.source == Source.SYSLOG:
+        return ("stream", event.stream)
+    return event.node
 
 
 def _first_cause(causes: Iterable[Event], event: Event, cascade: Cascade) -> tuple[Event, bool] | None:

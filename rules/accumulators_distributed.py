@@ -1,4 +1,4 @@
-"""Reports of several lines: torchelastic's summary, the flight recorder's findings, rank tables, crash stacks."""
+"""Reports of several lines: torchelastic's summary, the flight recorder's findings, tables of ranks."""
 
 from __future__ import annotations
 
@@ -206,40 +206,6 @@ class RankTable:
 def deepspeed_rank_table(_job: JobIdentity, captures: Mapping[str, str], _line: str) -> RankTable:
     """global_rank_mapping=defaultdict(<class 'list'>, {'node-0001': [0, 1], 'node-0002': [2, 3]})."""
     return RankTable(captures.get("table", ""))
-
-
-class CrashStack:
-    """The stack that UCX's or Open MPI's crash handler prints; only which library the frames are of matters."""
-
-    _END = re.compile(r"^\s*=+\s*$|\*\*\* End of error message|^\s*\[?-{10,}")
-    _FRAMES = 64
-    _NCCL = re.compile(r"\bp?nccl[A-Z]\w+|libnccl(?:-net)?[\w.-]*\.so")
-
-    def __init__(self) -> None:
-        self._fed = 0
-        self._nccl = False
-
-    def feed(self, line: str) -> bool:
-        """Take a frame."""
-        self._fed += 1
-        self._nccl = self._nccl or self._NCCL.search(line) is not None
-        return self._fed < self._FRAMES and self._END.search(line) is None
-
-    def finalize(self, *, truncated: bool) -> Iterator[Emission]:
-        """A fact, when NCCL is among the frames."""
-        if self._nccl:
-            yield Emission("info", payload={"kind": "crash_stack", "library": "nccl", "truncated": truncated})
-
-
-@accumulator_def(
-    "CrashStack",
-    AUTHOR,
-    trigger_re=r"==== backtrace \(tid:\s*\d+\) ====|\*\*\* Process received signal \*\*\*",
-    sources=("applog",),
-)
-def crash_stack(_job: JobIdentity, _captures: Mapping[str, str], _line: str) -> CrashStack:
-    """Whether a crash happened inside NCCL, as far as the crash handler's stack says."""
-    return CrashStack()
 
 
 def _missing(ranks: list[int], index: int, **extra: object) -> Emission:

@@ -40,8 +40,8 @@ WAITERS = (
     "monitoredBarrier names a rank",
 )
 _LONG_MINUTES = 10
-_NEAR_LINES = 200
-_STACK_LINES = 6
+_SHELL_CODES = 126
+"""From here on exit codes are the shell's and signals'."""
 _QUIET_SECONDS = 900
 
 
@@ -158,16 +158,25 @@ def launchers_share_rendezvous(context: FilterContext) -> None:
 
 @filter_def("FaultyRankExited", AUTHOR, priority=FilterPriority.STANDARD)
 def faulty_rank_exited(context: FilterContext) -> None:
-    """A monitored barrier names a rank, and the launcher saw that rank end with an ordinary error code."""
+    """A monitored barrier names a rank, and the launcher saw that rank end with an ordinary error code.
+
+    Where the launcher's report is torn apart, it is enough that all ranks run on one host and that no exit code of the
+    job is a signal's.
+    """
+    stream = context.event_stream
     failed = {
-        event.rank
-        for event in _facts(context.event_stream, "elastic_failure")
-        if event.payload.get("first") and 0 < _number(event.payload.get("exitcode")) < 126  # noqa: PLR2004 -- 126 up: shell and signals
+        event.rank for event in _facts(stream, "elastic_failure") if event.payload.get("first") and _is_ordinary(event)
     }
-    for barrier in context.event_stream.bad(["monitoredBarrier names a rank"]):
-        if failed.intersection(ranks_in(barrier.payload.get("ranks"))):
+    codes = list(_facts(stream, "exit_code"))
+    one_host = len(context.job.nodes) == 1 and bool(codes) and all(_is_ordinary(event) for event in codes)
+    for barrier in stream.bad(["monitoredBarrier names a rank"]):
+        if one_host or failed.intersection(ranks_in(barrier.payload.get("ranks"))):
             _derive(context, "FaultyRankExited", barrier, "Faulty rank exited by itself")
             return
+
+
+def _is_ordinary(event: Event) -> bool:
+    return 0 < _number(event.payload.get("exitcode")) < _SHELL_CODES
 
 
 def _number(value: object) -> int:
@@ -178,15 +187,20 @@ def _number(value: object) -> int:
 @filter_def("PreprocessingOutlastsTimeout", AUTHOR, priority=FilterPriority.STANDARD)
 def preprocessing_outlasts_timeout(context: FilterContext) -> None:
     """The progress bar of a data preparation still runs, ten minutes old or more, when waiting ranks give up."""
-    bars = list(_facts(context.event_stream, "preprocessing"))
-    for waiting in context.event_stream.bad(WAITERS):
-        for bar in bars:
-            gap = (waiting.first.line_num or 0) - (bar.last.line_num or 0)
-            if bar.stream == waiting.stream and 0 <= gap <= _NEAR_LINES and _minutes(bar) >= _LONG_MINUTES:
-                _derive(
-                    context, "PreprocessingOutlastsTimeout", waiting, "Preprocessing outlasts the process-group timeout"
-                )
+    stream = context.event_stream
+    running = [bar for bar in _facts(stream, "preprocessing") if _is_running(bar)]
+    steps = list(_facts(stream, "progress"))
+    for waiting in stream.bad(WAITERS):
+        for bar in running:
+            started = any(follows(step, bar) and follows(waiting, step) and step.stream == bar.stream for step in steps)
+            if follows(waiting, bar) and not started:
+                rule = "PreprocessingOutlastsTimeout"
+                _derive(context, rule, waiting, "Preprocessing outlasts the process-group timeout")
                 return
+
+
+def _is_running(bar: Event) -> bool:
+    return bar.payload.get("done") != "100" and _minutes(bar) >= _LONG_MINUTES
 
 
 def _minutes(bar: Event) -> int:
@@ -200,17 +214,12 @@ def _minutes(bar: Event) -> int:
 @filter_def("CrashInsideNccl", AUTHOR, priority=FilterPriority.STANDARD)
 def crash_inside_nccl(context: FilterContext) -> None:
     """A crash handler's signal line whose stack has NCCL frames is a crash inside NCCL."""
-    stacks = list(_facts(context.event_stream, "crash_stack"))
-    for crash in context.event_stream.bad(["Worker crashed by signal"]):
-        if definition_of(crash) == "CrashHandler" and any(_near(stack, crash) for stack in stacks):
+    stream = context.event_stream
+    crashes = [event for event in stream.bad(["Worker crashed by signal"]) if definition_of(event) == "CrashHandler"]
+    for frame in _facts(stream, "crash_frame"):
+        before = [crash for crash in crashes if crash.stream == frame.stream and follows(frame, crash)]
+        for crash in before[-1:]:
             _derive(context, "CrashInsideNccl", crash, "Segmentation fault in NCCL")
-
-
-def _near(stack: Event, crash: Event) -> bool:
-    return any(
-        source == stack.source and stream == stack.stream and abs(line - (stack.first.line_num or 0)) <= _STACK_LINES
-        for source, stream, line in lines_of(crash)
-    )
 
 
 def _facts(stream: EventStream, kind: str) -> Iterator[Event]:

@@ -173,6 +173,16 @@ def test_an_exclusion_with_a_reason_silences_one_issue(tmp_path: Path) -> None:
     assert found == [("no-hit", "R")]
 
 
+def test_an_exclusion_of_a_family_covers_its_members(tmp_path: Path) -> None:
+    family = (
+        '[[extractor_family]]\nname = "F"\nmatch_re = "^it is {w}"\nemit = { type = "bad_node", symptom = "Broken" }\n'
+        'members = [ { id = "a", w = "broken" } ]\n'
+    )
+    exclusion = EXCLUSION.replace("no-miss", "strict-start").replace('"R"', '"F"')
+    assert lint(tmp_path, a_toml=BASE + family) == [("strict-start", "F.a")]
+    assert lint(tmp_path, a_toml=BASE + family, lint__exclusions_toml=exclusion) == []
+
+
 def test_an_exclusion_that_excludes_nothing_is_an_issue(tmp_path: Path) -> None:
     assert lint(tmp_path, a_toml=extractor(), lint__exclusions_toml=EXCLUSION) == [(UNUSED_EXCLUSION, "R")]
 

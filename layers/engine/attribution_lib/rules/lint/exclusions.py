@@ -32,6 +32,10 @@ class Exclusion:
     subject: str
     reason: str
 
+    def covers(self, subject: str) -> bool:
+        """True for the excluded rule or symptom, and for every member of an excluded family."""
+        return subject == self.subject or subject.startswith(f"{self.subject}.")
+
 
 def read_exclusions(folder: RuleFolder, faults: FaultLog) -> list[Exclusion]:
     """The exclusions of a rules folder; none when it has no such file."""

@@ -77,7 +77,7 @@ def lint_rules(given: LintInput, exclusions: Sequence[Exclusion] = (), checks: S
 
 
 def _excluded(issue: Issue, exclusions: Sequence[Exclusion], used: set[Exclusion]) -> bool:
-    found = [item for item in exclusions if item.check == issue.check and item.subject == issue.subject]
+    found = [item for item in exclusions if item.check == issue.check and item.covers(issue.subject)]
     used.update(found)
     return bool(found)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from common.application import AUTHOR, before, generality, is_application
 from common.evidence import lines_of
 
-from attribution_lib.rule_api import EventType, FilterPriority, Position, filter_def
+from attribution_lib.rule_api import EventType, FilterPriority, Position, StateClass, filter_def
 
 if TYPE_CHECKING:
     from common.evidence import Line
@@ -32,6 +32,11 @@ _WARNING = re.compile(
 _CONTENDER = 400
 _SURVIVED_SECONDS = 300
 _SURVIVED_LINES = 100
+_STOPPED = {
+    StateClass.PREEMPTED: "Stopped on request, then preempted",
+    StateClass.TIMEOUT: "Stopped on request at the time limit",
+    StateClass.CANCELLED: "Stopped on request, then cancelled",
+}
 _PODS = frozenset({"kueue", "kai", "batch", "sagemaker"})
 
 
@@ -119,6 +124,20 @@ def _best_readings(stream: EventStream, registry: GeneratedSymptomRegistry) -> d
             if line not in best or level < best[line][0]:
                 best[line] = (level, event)
     return {line: event for line, (_, event) in best.items()}
+
+
+@filter_def("StopNotice", AUTHOR, priority=FilterPriority.STANDARD)
+def stop_notice(context: FilterContext) -> None:
+    """The program's notice that it was asked to stop is the ending's line where the scheduler says how it ended.
+
+    Only where no other line says so: a notice names no author.
+    """
+    stream = context.event_stream
+    symptom = _STOPPED.get(context.job.state_class)
+    lines = [event for event in stream.events(type=EventType.JOB_STOP) if event.line_num is not None]
+    notices = stream.events(symptom="Asked to stop (SIGTERM)", type=EventType.INTERESTING_NODE)
+    if symptom is not None and notices and not lines:
+        stream.emit(event_type=EventType.JOB_STOP, rule="StopNotice", derived_from=notices[0], symptom=symptom)
 
 
 @filter_def("BusErrorInAPod", AUTHOR, priority=FilterPriority.STANDARD)

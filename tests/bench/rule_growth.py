@@ -1,0 +1,79 @@
+"""How extraction slows down with the number of rules."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING, Any
+
+from engine import attributor, ingest_text, load_rules
+from evidence import hit_lines, quiet_templates, text
+from extraction import patterns_of
+from harness import Bench, Outcome, Section, rate, watch
+
+from attribution_lib.observation import Source
+
+if TYPE_CHECKING:
+    from attribution_lib.rules.engine import RuleEngine
+
+__all__ = ["SECTION"]
+
+_SIZE = 64
+_FEW, _MANY = 500, 2_000
+_FACTOR = 1.5
+_WORDS = re.compile(r"(?<![\\\[?<({|*+])\b[a-zA-Z]{4,}\b(?![>\]*+?{|)])")
+_HEAD = """author = "bench"
+[[symptom]]
+name = "Bench"
+outcome = "application_error"
+rank = 700
+scope = "job"
+docs = "Stands for any symptom."
+"""
+_RULE = """[[extractor]]
+name = "bench-{number}"
+match_re = '''{pattern}'''
+emit = {{ type = "bad_node", symptom = "Bench" }}
+"""
+
+
+def _run(bench: Bench) -> Outcome:
+    patterns = _varied(patterns_of(load_rules(bench.cache)), _FEW, _MANY)
+    few, many = (_rules(bench, patterns[:count]) for count in (_FEW, _MANY))
+    plan = few.plans.of(Source.APPLOG)
+    data = text(bench.size(_SIZE), 0.01, hit_lines(plan), quiet_templates(plan))
+    figures = {"few": _extract(few, data), "many": _extract(many, data)}
+    factor = round(figures["few"]["mb_per_s"] / figures["many"]["mb_per_s"], 2)
+    return Outcome({**figures, "factor": factor}, factor <= _FACTOR)
+
+
+def _varied(patterns: list[str], few: int, many: int) -> list[str]:
+    """``few`` of the bundled patterns, then variants of these with their words exchanged, to ``many`` in all."""
+    pick = random.Random(11)  # noqa: S311 -- wanted: the same every time
+    usable = [pattern for pattern in patterns if "'''" not in pattern and "(?<" not in pattern and "(?!" not in pattern]
+    pick.shuffle(usable)
+    varied = usable[:few]
+    words = sorted({word for pattern in varied for word in _WORDS.findall(pattern)})
+    while len(varied) < many:
+        varied.append(_WORDS.sub(lambda _: pick.choice(words), varied[len(varied) % few]))
+    return varied
+
+
+def _rules(bench: Bench, patterns: list[str]) -> RuleEngine:
+    folder = bench.folder / f"rules-{len(patterns)}"
+    folder.mkdir()
+    rules = (_RULE.format(number=number, pattern=pattern) for number, pattern in enumerate(patterns))
+    (folder / "bench.toml").write_text(_HEAD + "".join(rules))
+    return load_rules(bench.cache, [folder])
+
+
+def _extract(engine: RuleEngine, data: bytes) -> dict[str, Any]:
+    engine.plans.of(Source.APPLOG)
+    with attributor(engine) as target:
+        with watch() as spent:
+            ingest_text(target, data)
+        rows = len(target.events.load())
+    return {"rules": engine.rule_count, "mb_per_s": rate(len(data), spent.cpu), "event_rows": rows}
+
+
+SECTION = Section("rule_growth", "from 500 to 2,000 rules extraction takes at most 1.5 times as long", _run)

@@ -11,6 +11,8 @@ from evidence import hit_lines, quiet_templates, text
 from extraction import patterns_of
 from harness import Bench, Outcome, Section, rate, watch
 
+from attribution_lib.match.matcher import build_matcher
+from attribution_lib.match.pattern import compile_confirm
 from attribution_lib.observation import Source
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ __all__ = ["SECTION"]
 _SIZE = 64
 _FEW, _MANY = 500, 2_000
 _FACTOR = 1.5
+_SAMPLE = 4 << 20
+_UNUSABLE = re.compile(r"'''|\(\?<?[!=]")
 _WORDS = re.compile(r"(?<![\\\[?<({|*+])\b[a-zA-Z]{4,}\b(?![>\]*+?{|)])")
 _HEAD = """author = "bench"
 [[symptom]]
@@ -38,25 +42,32 @@ emit = {{ type = "bad_node", symptom = "Bench" }}
 
 
 def _run(bench: Bench) -> Outcome:
-    patterns = _varied(patterns_of(load_rules(bench.cache)), _FEW, _MANY)
-    few, many = (_rules(bench, patterns[:count]) for count in (_FEW, _MANY))
+    bundled = patterns_of(load_rules(bench.cache))
+    pick = random.Random(11)  # noqa: S311 -- wanted: the same every time
+    base = pick.sample([pattern for pattern in bundled if not _UNUSABLE.search(pattern)], _FEW)
+    few = _rules(bench, base)
     plan = few.plans.of(Source.APPLOG)
     data = text(bench.size(_SIZE), 0.01, hit_lines(plan), quiet_templates(plan))
+    many = _rules(bench, base + _variants(base, data[:_SAMPLE], _MANY - _FEW, pick))
     figures = {"few": _extract(few, data), "many": _extract(many, data)}
     factor = round(figures["few"]["mb_per_s"] / figures["many"]["mb_per_s"], 2)
     return Outcome({**figures, "factor": factor}, factor <= _FACTOR)
 
 
-def _varied(patterns: list[str], few: int, many: int) -> list[str]:
-    """``few`` of the bundled patterns, then variants of these with their words exchanged, to ``many`` in all."""
-    pick = random.Random(11)  # noqa: S311 -- wanted: the same every time
-    usable = [pattern for pattern in patterns if "'''" not in pattern and "(?<" not in pattern and "(?!" not in pattern]
-    pick.shuffle(usable)
-    varied = usable[:few]
-    words = sorted({word for pattern in varied for word in _WORDS.findall(pattern)})
-    while len(varied) < many:
-        varied.append(_WORDS.sub(lambda _: pick.choice(words), varied[len(varied) % few]))
-    return varied
+def _variants(base: list[str], sample: bytes, count: int, pick: random.Random) -> list[str]:
+    """Patterns like those of ``base`` with their words exchanged, none of which hits the sample."""
+    words = sorted({word for pattern in base for word in _WORDS.findall(pattern)})
+    variants: list[str] = []
+    while len(variants) < count:
+        tried = [_WORDS.sub(lambda _: pick.choice(words), pattern) for pattern in base]
+        hits = build_matcher(tried).scan(sample)
+        loud = {hit.pattern for hit in hits if _confirmed(tried[hit.pattern], sample[hit.start : hit.end])}
+        variants += [pattern for index, pattern in enumerate(tried) if index not in loud]
+    return variants[:count]
+
+
+def _confirmed(pattern: str, segment: bytes) -> bool:
+    return compile_confirm(pattern).find(segment) is not None
 
 
 def _rules(bench: Bench, patterns: list[str]) -> RuleEngine:

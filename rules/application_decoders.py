@@ -13,6 +13,17 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"cudaError[A-Z]\w+|CUDA_ERROR_[A-Z][A-Z_]+")
 _TAIL = re.compile(r" when calling| at /| at [\w./-]+:\d| in /| \(|[`\"!\\,;]|\. |:| [\w./-]+\.cuh? \d")
 """Where the text of a CUDA error ends and the caller's own words begin."""
+_REFUSED = frozenset(
+    {
+        "invalid argument",
+        "invalid resource handle",
+        "invalid device context",
+        "invalid device pointer",
+        "invalid device symbol",
+        "named symbol not found",
+    }
+)
+"""What CUDA answers to a call that NCCL should not have made: of the library or the platform, not of the program."""
 
 
 @decoder_def("cuda_error")
@@ -21,6 +32,9 @@ def cuda_error(captures: Mapping[str, str]) -> dict[str, str]:
     printed = next((captures[group] for group in ("text", "tail", "phrase") if captures.get(group)), "")
     named = captures.get("name") or next(iter(_NAME.findall(printed)), "")
     text = _TAIL.split(printed, maxsplit=1)[0].strip().rstrip(".)")
+    if captures.get("nccl"):
+        refused = captures["nccl"].strip() in _REFUSED
+        return {**captures, "word": "nccl call" if refused else captures["nccl"].strip()}
     if "_STATUS_" in text:
         return {**captures, "word": "library status"}
     word = named or captures.get("number") or captures.get("code") or text

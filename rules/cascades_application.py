@@ -116,6 +116,24 @@ cascade(
 )
 
 cascade(
+    "StorageExplainsCheckpointFailure",
+    author=AUTHOR,
+    docs="A full disk, a quota or a failing file system is why a checkpoint could not be written, in whatever order.",
+    causes=(
+        "Disk quota exceeded",
+        "No space left on device",
+        "Stale file handle",
+        "File system connection lost",
+        "I/O error reported to the program",
+        "Read-only file system reported to the program",
+    ),
+    consequences=("Checkpoint write failure", "Checkpoint save or load failed on some ranks"),
+    scope="job",
+    order="any",
+    within=600,
+)
+
+cascade(
     "FailureExplainsWrappers",
     author=AUTHOR,
     docs="A wrapper or a launcher's report that some worker failed is explained by any failure that is named.",

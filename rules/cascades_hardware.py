@@ -1,4 +1,4 @@
-"""Which faults of a machine explain which later ones: GPUs, fabric, host, disks, and what people did to a node.
+"""Which faults of GPUs and of the NVLink fabric explain which later ones. The host's stand in ``cascades_host.py``.
 
 Physical facts explain what firmware, driver and program report about them. Names of other areas' symptoms are used
 only where their rank alone would not settle the matter, or where the chain would not be understood without them.
@@ -154,6 +154,21 @@ cascade(
     within=10 * MINUTE,
 )
 
+cascade(
+    "ProgramsErrorBeforeGpuException",
+    author=AUTHOR,
+    docs="""A GPU exception or page fault after the program's own error is the echo of that error: kernels still running
+    when their process is killed. The hardware is fine.""",
+    causes=[
+        ranks(690, 800),
+        outcomes(Outcome.APPLICATION_ERROR, Outcome.CONFIGURATION_ERROR, Outcome.DATA_ERROR, Outcome.GPU_OUT_OF_MEMORY),
+    ],
+    consequences=[xid(13, 31, 43, 45)],
+    scope="job",
+    slack=0,
+    within=HOUR,
+)
+
 # --- NVLink and NVSwitch ----------------------------------------------------------------------------------------------
 
 cascade(
@@ -201,122 +216,5 @@ cascade(
     consequences=["NVLinks down", "cudaErrorSystemNotReady", "NVLS multicast cannot be set up"],
     scope="job",
     order="any",
-    within=HOUR,
-)
-
-# --- the host ---------------------------------------------------------------------------------------------------------
-
-cascade(
-    "OperatorTookTheNodeDown",
-    author=AUTHOR,
-    docs="""A reboot or crash that somebody asked for explains what follows on that node: the oops of sysrq, links
-    that go down, daemons that stop, a scheduler that calls the node down or unexpectedly rebooted.""",
-    causes=[outcomes(Outcome.MAINTENANCE)],
-    consequences=[
-        outcomes(Outcome.NODE_DOWN),
-        "Kernel oops",
-        "Kernel panic",
-        "InfiniBand link down",
-        "Ethernet link down",
-        "Network link flapping",
-        "Fabric manager not running",
-        "Slurm daemon failed on the node",
-        *LOCKUPS,
-    ],
-    scope="node",
-    slack=5,
-)
-cascade(
-    "HostHardwareBeforeCrash",
-    author=AUTHOR,
-    docs="A machine check, an uncorrected memory error or lost power explains the crash of the node's kernel.",
-    causes=[outcomes(Outcome.HOST_HARDWARE, Outcome.POWER_THERMAL, Outcome.PCIE)],
-    consequences=["Kernel panic", "Kernel oops", "Process crashed (kernel log)", "Bus error", *LOCKUPS],
-    scope="node",
-    slack=MINUTE,
-    within=HOUR,
-)
-cascade(
-    "OopsBeforePanic",
-    author=AUTHOR,
-    docs="A panic of `Fatal exception` or of hung and locked-up tasks is the end of the oops or lockup before it.",
-    causes=["Kernel oops", "Kernel panic for lack of memory"],
-    consequences=["Kernel panic", *LOCKUPS],
-    scope="node",
-    slack=5,
-    within=HOUR,
-)
-cascade(
-    "NodesLastWords",
-    author=AUTHOR,
-    docs="What a node printed before it went down explains that the scheduler lost it.",
-    causes=[
-        outcomes(Outcome.HOST_HARDWARE, Outcome.HOST_OS, Outcome.PCIE, Outcome.POWER_THERMAL),
-        "Soft lockup",
-        "Hard lockup",
-        "RCU stall",
-        "Kernel panic for lack of memory",
-    ],
-    consequences=[outcomes(Outcome.NODE_DOWN), "Task launch lost contact with a node"],
-    scope="node",
-    slack=5 * MINUTE,
-)
-cascade(
-    "KernelKilledForMemory",
-    author=AUTHOR,
-    docs="The kernel's record of a kill for memory explains every process that just vanished with SIGKILL.",
-    causes=["Kernel OOM kill", "Kernel OOM kill (cgroup limit)"],
-    consequences=[
-        "Kernel OOM report",
-        "Worker killed (SIGKILL)",
-        "Process killed",
-        "DataLoader worker killed",
-        "DataLoader worker exited unexpectedly",
-        "MPI rank killed",
-        "Task killed (srun)",
-        "Python process pool broken",
-    ],
-    scope="job",
-    order="any",
-    within=10 * MINUTE,
-)
-cascade(
-    "DiskFaultInProgram",
-    author=AUTHOR,
-    docs="A disk of the node that fails explains the file system on it, and the program's EIO and EROFS.",
-    causes=[outcomes(Outcome.STORAGE_HARDWARE)],
-    consequences=[
-        "I/O error reported to the program",
-        "Read-only file system reported to the program",
-        "Python OSError",
-        "Access beyond the end of a device",
-        "Hung kernel task",
-    ],
-    scope="job",
-    order="any",
-    within=HOUR,
-)
-cascade(
-    "StuckOnStorageOrDriver",
-    author=AUTHOR,
-    docs="A task that hangs in the kernel waits for what failed: a storage service, the GPU driver.",
-    causes=[outcomes(Outcome.STORAGE_SERVICE, Outcome.GPU_DRIVER)],
-    consequences=["Hung kernel task", "Soft lockup"],
-    scope="node",
-    order="any",
-    within=HOUR,
-)
-cascade(
-    "ProgramsErrorBeforeGpuException",
-    author=AUTHOR,
-    docs="""A GPU exception or page fault after the program's own error is the echo of that error: kernels still running
-    when their process is killed. The hardware is fine.""",
-    causes=[
-        ranks(690, 800),
-        outcomes(Outcome.APPLICATION_ERROR, Outcome.CONFIGURATION_ERROR, Outcome.DATA_ERROR, Outcome.GPU_OUT_OF_MEMORY),
-    ],
-    consequences=[xid(13, 31, 43, 45)],
-    scope="job",
-    slack=0,
     within=HOUR,
 )

@@ -1,0 +1,126 @@
+"""Which faults of a host explain which later ones: its hardware, kernel, memory and disks, and what people did to it.
+
+Names of other areas' symptoms are used only where their rank alone would not settle the matter, or where the chain
+would not be understood without them.
+"""
+
+from __future__ import annotations
+
+from attribution_lib.rule_api import Outcome, cascade, outcomes
+
+AUTHOR = "attribution maintainers"
+MINUTE = 60
+HOUR = 3600
+LOCKUPS = ("Soft lockup", "Hard lockup", "RCU stall", "Hung kernel task")
+
+cascade(
+    "OperatorTookTheNodeDown",
+    author=AUTHOR,
+    docs="""A reboot or crash that somebody asked for explains what follows on that node: the oops of sysrq, links
+    that go down, daemons that stop, a scheduler that calls the node down or unexpectedly rebooted.""",
+    causes=[outcomes(Outcome.MAINTENANCE)],
+    consequences=[
+        outcomes(Outcome.NODE_DOWN),
+        "Kernel oops",
+        "Kernel panic",
+        "InfiniBand link down",
+        "Ethernet link down",
+        "Network link flapping",
+        "Fabric manager not running",
+        "Slurm daemon failed on the node",
+        *LOCKUPS,
+    ],
+    scope="node",
+    slack=5,
+)
+cascade(
+    "HostHardwareBeforeCrash",
+    author=AUTHOR,
+    docs="A machine check, an uncorrected memory error or lost power explains the crash of the node's kernel.",
+    causes=[outcomes(Outcome.HOST_HARDWARE, Outcome.POWER_THERMAL, Outcome.PCIE)],
+    consequences=["Kernel panic", "Kernel oops", "Process crashed (kernel log)", "Bus error", *LOCKUPS],
+    scope="node",
+    slack=MINUTE,
+    within=HOUR,
+)
+cascade(
+    "OopsBeforePanic",
+    author=AUTHOR,
+    docs="A panic of `Fatal exception` or of hung and locked-up tasks is the end of the oops or lockup before it.",
+    causes=["Kernel oops", "Kernel panic for lack of memory"],
+    consequences=["Kernel panic", *LOCKUPS],
+    scope="node",
+    slack=5,
+    within=HOUR,
+)
+cascade(
+    "NodesLastWords",
+    author=AUTHOR,
+    docs="What a node printed before it went down explains that the scheduler lost it.",
+    causes=[
+        outcomes(Outcome.HOST_HARDWARE, Outcome.HOST_OS, Outcome.PCIE, Outcome.POWER_THERMAL),
+        "Soft lockup",
+        "Hard lockup",
+        "RCU stall",
+        "Kernel panic for lack of memory",
+    ],
+    consequences=[outcomes(Outcome.NODE_DOWN), "Task launch lost contact with a node"],
+    scope="node",
+    order="any",
+    within=6 * HOUR,
+)
+cascade(
+    "ProtectiveShutdown",
+    author=AUTHOR,
+    docs="A platform that overheats or loses power shuts the operating system down in order: nobody asked for that.",
+    causes=["Node overheated", "Power supply failed"],
+    consequences=["Operator rebooted the node", "Power button pressed"],
+    scope="node",
+    slack=5,
+    within=10 * MINUTE,
+)
+cascade(
+    "KernelKilledForMemory",
+    author=AUTHOR,
+    docs="The kernel's record of a kill for memory explains every process that just vanished with SIGKILL.",
+    causes=["Kernel OOM kill", "Kernel OOM kill (cgroup limit)"],
+    consequences=[
+        "Kernel OOM report",
+        "Worker killed (SIGKILL)",
+        "Process killed",
+        "DataLoader worker killed",
+        "DataLoader worker exited unexpectedly",
+        "MPI rank killed",
+        "Task killed (srun)",
+        "Python process pool broken",
+    ],
+    scope="job",
+    order="any",
+    within=10 * MINUTE,
+)
+cascade(
+    "DiskFaultInProgram",
+    author=AUTHOR,
+    docs="A disk of the node that fails explains the file system on it, and the program's EIO and EROFS.",
+    causes=[outcomes(Outcome.STORAGE_HARDWARE)],
+    consequences=[
+        "I/O error reported to the program",
+        "Read-only file system reported to the program",
+        "Python OSError",
+        "Access beyond the end of a device",
+        "Hung kernel task",
+    ],
+    scope="job",
+    order="any",
+    within=HOUR,
+)
+cascade(
+    "StuckOnStorageOrDriver",
+    author=AUTHOR,
+    docs="A task that hangs in the kernel waits for what failed: a storage service, the GPU driver.",
+    causes=[outcomes(Outcome.STORAGE_SERVICE, Outcome.GPU_DRIVER)],
+    consequences=["Hung kernel task", "Soft lockup"],
+    scope="node",
+    order="any",
+    within=HOUR,
+)

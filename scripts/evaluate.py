@@ -17,14 +17,17 @@ import tomllib
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attribution_blueprint.case_files import Evidence, read_case_folder
 from attribution_blueprint.local import attribute_evidence, load_engine
 from attribution_lib.attributor import Attributor
 from attribution_lib.observation import Source
-from attribution_lib.rules.engine import RuleEngine
 from attribution_lib.rules.matching import LineMatcher
-from attribution_service.result import EnrichedVerdict
+
+if TYPE_CHECKING:
+    from attribution_lib.rules.engine import RuleEngine
+    from attribution_service.result import EnrichedVerdict
 
 ROOT = Path(__file__).resolve().parent.parent
 NARROW_LIMIT = 0.15

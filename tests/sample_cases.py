@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attribution_lib
 from attribution_blueprint.case_files import Evidence, read_case_folder
 from attribution_lib.attributor import Attributor
-from attribution_lib.rules.engine import RuleEngine
-from attribution_lib.verdict import Verdict
+
+if TYPE_CHECKING:
+    from attribution_lib.rules.engine import RuleEngine
+    from attribution_lib.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = tuple(sorted(path.parent for path in (ROOT / "samples" / "cases").glob("*/job.toml")))

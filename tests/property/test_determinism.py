@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sample_cases import CASES, ROOT, SPREAD, attribute, bundled_engine, evidence_of
 
 from attribution_lib.attributor import Attributor
 from attribution_lib.events.table import EventManager
 from attribution_lib.observation import ObservationFormat
+from attribution_lib.rules.model import AccumulatorRule
+from sample_cases import CASES, ROOT, SPREAD, attribute, bundled_engine, evidence_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +44,7 @@ def cut(observation: Observation, at: Sequence[int]) -> list[Observation]:
     bounds = [0, *sorted({min(n, len(lines)) for n in at}), len(lines)]
     return [
         replace(observation, text=b"".join(lines[low:high]), first_line=low + 1, digest="")
-        for low, high in zip(bounds, bounds[1:], strict=False)
+        for low, high in itertools.pairwise(bounds)
         if high > low
     ]
 
@@ -112,11 +114,17 @@ def test_a_stream_cut_between_records_gives_the_same_verdict(case: Path) -> None
 
 
 def record_starts(observation: Observation) -> list[int]:
-    """Line numbers after which no multi-line record is open: before the first line of a kind that begins one."""
-    lines = observation.text.decode("utf-8", "replace").splitlines()
+    """Lines after which a cut leaves every record whole: those before the first that opens a multi-line one."""
+    if observation.format is not ObservationFormat.TEXT:
+        return []
+    plan = bundled_engine().plans.of(observation.source)
+    lines = observation.text.splitlines()
     for number, line in enumerate(lines):
-        if any(mark in line for mark in ("Traceback", "Failures:", "====", "Call Trace", "{")):
-            return list(range(1, number)) if number > 1 else []
+        if any(
+            isinstance(planned.rule, AccumulatorRule) and planned.confirm.find(line) is not None
+            for planned in plan.rules
+        ):
+            return list(range(1, number))
     return list(range(1, len(lines)))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from engine_kit import applog, engine_of, syslog, verdict_of
 
 from attribution_lib.taxonomy import Confidence, Outcome
+from engine_kit import applog, engine_of, syslog, verdict_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,7 +120,8 @@ def test_of_equal_ranks_the_first_in_time_wins(engine: RuleEngine, tmp_path: Pat
     engine = engine_of(
         tmp_path,
         '[[symptom]]\nname = "Other raised"\noutcome = "data_error"\nrank = 700\nscope = "job"\ndocs = "x"\n'
-        "[[extractor]]\nname = 'Other'\nmatch_re = 'OTHER RAISED'\nemit = { type = 'bad_node', symptom = 'Other raised' }\n",
+        "[[extractor]]\nname = 'Other'\nmatch_re = 'OTHER RAISED'\n"
+        "emit = { type = 'bad_node', symptom = 'Other raised' }\n",
     )
     verdict = verdict_of(
         engine, applog("2026-06-01T03:00:05Z CODE RAISED", "2026-06-01T03:00:01Z OTHER RAISED", stream="b")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from engine_kit import applog, engine_of, job, syslog, verdict_of
 
 from attribution_lib.attributor import Attributor
 from attribution_lib.observation import LogEntries, Observation, ObservationFormat, Source
 from attribution_lib.taxonomy import Outcome
+from engine_kit import applog, engine_of, job, syslog, verdict_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from engine_kit import applog, engine_of, verdict_of
 
 from attribution_lib.taxonomy import Outcome, TerminalState, terminal_state_of
+from engine_kit import applog, engine_of, verdict_of
 
 if TYPE_CHECKING:
     from attribution_lib.rules.engine import RuleEngine
@@ -132,5 +132,5 @@ def test_no_state_and_no_evidence_is_unknown_all_the_way(engine: RuleEngine) -> 
 
 def test_a_state_of_no_table_is_a_diagnostic(engine: RuleEngine) -> None:
     verdict = verdict_of(engine, state="EXPLODED", exit_code="1:0")
-    assert ["job.state"] == [finding.rule for finding in verdict.diagnostics]
+    assert [finding.rule for finding in verdict.diagnostics] == ["job.state"]
     assert verdict.failed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attribution_lib.events.event import Clock, Event, EventState, EventType, ExplainedBy, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
 __all__ = ["EventStream", "event_order"]
 
@@ -35,7 +35,8 @@ def event_order(event: Event) -> tuple[float, str, str, int, str, int, str, str]
 class EventStream:
     """Sorted, indexed access to one job's events, with the only two ways to change one: demote and discard."""
 
-    def __init__(self, events: Iterable[Event]) -> None:
+    def __init__(self, events: Iterable[Event], known_symptoms: Container[str] | None = None) -> None:
+        self._known_symptoms = known_symptoms
         self._events: list[Event] = sorted(events, key=event_order)
         self._by_symptom: dict[str, list[Event]] | None = None
         self._by_type: dict[str, list[Event]] | None = None
@@ -149,7 +150,13 @@ class EventStream:
         device: str | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> Event:
-        """Add an event derived from another one; it inherits that one's evidence line and place."""
+        """Add an event derived from another one; it inherits that one's evidence line and place.
+
+        A symptom that nobody declared raises ``ValueError``: the rule that emitted it shows up in the diagnostics.
+        """
+        if symptom is not None and self._known_symptoms is not None and symptom not in self._known_symptoms:
+            msg = f"{rule} emits the symptom {symptom!r}, which no rule file declares"
+            raise ValueError(msg)
         source = derived_from
         return self.add(
             Event(

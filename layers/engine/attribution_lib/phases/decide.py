@@ -73,9 +73,10 @@ def decide(
     aside = off_path(stream, job, registry, [ranked.event for ranked in field])
     on_path = [ranked for ranked in field if ranked.event not in aside] or field
     choice = _choose(sorted(on_path, key=_Ranked.order), uncertain=stream.uncertain_clearing)
+    leader = choice.root or on_path[0].event
     if len(on_path) < len(field):
         for ranked in sorted(field, key=_Ranked.order):
-            if ranked.event in aside:
+            if ranked.event in aside and ranked.event.symptom != leader.symptom:
                 choice.alternatives.append(ranked.event)
                 choice.alternative_reasons[ranked.symptom.name] = (
                     f"on {ranked.event.node}, which bears neither the first failure nor a node that any evidence names"

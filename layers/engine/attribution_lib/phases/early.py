@@ -57,7 +57,7 @@ def prepare(events: Iterable[Event], job: JobInfo, engine: RuleEngine) -> Prepar
         placement.place(event, engine.registry)
     _convert_clocks(rows, job)
     rows = _fold_again(rows)
-    stream = EventStream(rows)
+    stream = EventStream(rows, engine.registry)
     outside = _discard_outside_window(stream, job)
     _set_aside_others(stream, job)
     return Prepared(stream, placement, outside, dict(sorted(staged_hits.items())))

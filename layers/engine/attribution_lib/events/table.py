@@ -51,7 +51,8 @@ class EventManager:
         self._connection = _connect(path)
         self._create(context, rules_digest)
         self._lookups = Lookups(self._connection)
-        self._loose = 0
+        self._folded: int = 0
+        self._loose: int = 0
         self._count_rows()
 
     def __enter__(self) -> Self:
@@ -191,6 +192,12 @@ class EventManager:
     def spill_ids(self) -> frozenset[str]:
         """Ids of the spills that this store holds."""
         return frozenset(row[0] for row in self._open().execute("SELECT id FROM spills"))
+
+    @property
+    def row_count(self) -> int:
+        """How many rows the table holds; the smallest number when called after an export, which folds them."""
+        self.flush()
+        return self._folded + self._loose
 
     @property
     def rules_digest(self) -> str:

@@ -116,6 +116,17 @@ cascade(
 )
 
 cascade(
+    "IrreproducibleResultExplainsNaN",
+    author=AUTHOR,
+    docs="A NaN that the same GPU does not produce again, or another GPU does not, may be the GPU's.",
+    causes=("Result differs when computed again", "Result wrong on one GPU only"),
+    consequences=("NaN or Inf in training", "NaN or Inf in gradient"),
+    scope="job",
+    order="any",
+    within=1800,
+)
+
+cascade(
     "StorageExplainsCheckpointFailure",
     author=AUTHOR,
     docs="A full disk, a quota or a failing file system is why a checkpoint could not be written, in whatever order.",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
+    from attribution_lib.events.event import Event
     from attribution_lib.events.stream import EventStream
     from attribution_lib.job.model import JobInfo
     from attribution_lib.observation import Observation
@@ -106,7 +107,7 @@ class Attributor:
         """Like ``attribute``; also returns the event stream as the phases left it (for walkthroughs and tests)."""
         engine, job = self._engine, self._job
         crashes = self._findings()
-        rows = self._events.load()
+        rows = self._known(self._events.load(), crashes)
         summaries = [event for event in rows if event.event_type == EventType.METRIC]
         rows = [event for event in rows if event.event_type != EventType.METRIC]
         rows += evaluate(engine.metric_rules, summaries, job, engine.registry)
@@ -162,6 +163,16 @@ class Attributor:
         if not self._job.state_listed:
             crashes.record_named("job.state", "", f"{self._job.state!r} is in no scheduler's state table")
         return crashes
+
+    def _known(self, rows: list[Event], crashes: CrashLog) -> list[Event]:
+        """Rows whose symptom these rules declare; others were extracted with older rules and decide nothing here."""
+        registry = self._engine.registry
+        known = [event for event in rows if event.symptom is None or event.symptom in registry]
+        if len(known) != len(rows):
+            for event in rows:
+                if event.symptom is not None and event.symptom not in registry:
+                    crashes.record_named(event.rule, "", f"symptom {event.symptom!r} is not declared by these rules")
+        return known
 
     def _totals(self, outside_window: int) -> EvidenceTotals:
         rows = self._events.observations()

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
+
+from attribution_lib.observation_parse import parse_observation
+from attribution_lib.parsing.limits import unpack
+from attribution_service.commit import Identity, refuse_if_full
+from attribution_service.deliver import UPLOAD_ROUTE_HINT, deliver, refusals
+from attribution_service.errors import TooLargeError, UnsupportedMediaError
+from attribution_service.live import live_session
+from attribution_service.requests import read_json_object
+from attribution_service.uploads import ingest_upload
 
 if TYPE_CHECKING:
     from attribution_service.model import Receipt
@@ -10,13 +20,42 @@ if TYPE_CHECKING:
 
 __all__ = ["ingest"]
 
+_JSON = "application/json"
+_NDJSON = "application/x-ndjson"
+_NAMES_AN_OBJECT = b'"object_key"'
+_SMALL = 16_384
+"""An observation that names an uploaded object is smaller than this."""
 
-def ingest(
-    service: Service, caller: Caller, attributor_id: str, body: bytes, *, content_type: str = "application/json"
-) -> Receipt:
+
+def ingest(service: Service, caller: Caller, attributor_id: str, body: bytes, *, content_type: str = _JSON) -> Receipt:
     """The receipt of a body as it came (raw bytes, gzip or not; inline, or naming an uploaded object): 201.
 
     Raises ``NotFoundError``, ``DuplicateObservationError``, ``ObservationConflictError``, ``TooLargeError``,
     ``UnsupportedMediaError``, ``InvalidRequestError``.
     """
-    raise NotImplementedError
+    session = live_session(service, caller, attributor_id)
+    media = _media(content_type)
+    limits = service.settings.limits.observation
+    if len(body) > limits.wire_bytes:
+        raise TooLargeError(f"the body has {len(body)} bytes", limit=limits.wire_bytes, upload=UPLOAD_ROUTE_HINT)
+    with refusals():
+        data = unpack(body, limits.inline_bytes)
+    if media == _JSON and len(data) < _SMALL and _NAMES_AN_OBJECT in data:
+        fields = read_json_object(data, service.settings.limits)
+        if "object_key" in fields:
+            return ingest_upload(service, session, fields)
+    with refusals():
+        observation = parse_observation(data, content_type=media, limits=limits)
+    identity = Identity(observation.observation_id, observation.digest, hashlib.sha256(data).hexdigest())
+    refuse_if_full(service, session, identity.observation_id)
+    return deliver(service, session, identity, [observation])
+
+
+def _media(content_type: str) -> str:
+    """The layout that a content type names; ``UnsupportedMediaError``."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind in (_JSON, ""):
+        return _JSON
+    if kind in (_NDJSON, "application/ndjson", "application/jsonl"):
+        return _NDJSON
+    raise UnsupportedMediaError(f"{kind[:100]!r} is not taken", accepted=[_JSON, _NDJSON])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = [
     "Item",
@@ -98,6 +98,10 @@ class ObjectStore(Protocol):
 
     def delete(self, key: str) -> None:
         """Remove an object; a missing one is fine."""
+        ...
+
+    def delete_all(self, keys: Iterable[str]) -> int:
+        """Remove many objects, in as few calls as the back end allows; how many were named."""
         ...
 
     def presign_put(self, key: str, *, size: int, sha256: str, content_type: str, expires_in: int) -> PresignedPut:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from attribution_service.ports import Item
 
 __all__ = [
+    "CLUSTERS_PK",
     "INDEXES",
     "INDEX_ATTRIBUTES",
     "SESSION_SK",
@@ -24,6 +25,8 @@ __all__ = [
 ]
 
 SESSION_SK = "SESSION"
+CLUSTERS_PK = "CLUSTERS"
+"""Partition with one item a cluster that was ever used, in both tables."""
 INDEXES = {
     "open_sessions": ("open_cluster", "created"),
     "by_day": ("cluster_day", "at"),
@@ -134,6 +137,10 @@ class Batch:
     rules_digest: str
     at: int
     ttl: int
+    nonce: str
+    """Of the call that committed it, so that a call whose write was sent twice knows its own."""
+    crashes: list[str] = field(default_factory=list)
+    """Rules that raised during extraction: JSON ``[rule, location, error, count]``, for the verdict's diagnostics."""
 
     def item(self) -> Item:
         """As stored."""
@@ -158,6 +165,8 @@ class Upload:
     size: int
     sha256: str
     ttl: int
+    taken_by: str = ""
+    """The observation that it became; its object is then gone."""
 
     def item(self) -> Item:
         """As stored."""
@@ -194,6 +203,10 @@ class Keys:
         """The redacted body, where retention is on."""
         return f"{self.prefix}raw/{observation_id}-{raw_sha[:16]}"
 
+    def evidence(self, cluster: str, job_id: str, attempt: int) -> str:
+        """Prefix of what is kept beyond the session; not touched by DELETE."""
+        return f"evidence/{cluster}/{job_id}/{attempt}/{self.generation}/"
+
     def upload(self, token: str) -> str:
         """A body that a client puts directly."""
         return f"{self.prefix}upload/{token}"
@@ -223,5 +236,5 @@ def upload_sk(generation: str, object_key: str = "") -> str:
 
 
 def _known(cls: type[Any], item: Item) -> dict[str, Any]:
-    names = {field.name for field in fields(cls)}
+    names = {known.name for known in fields(cls)}
     return {name: value for name, value in item.items() if name in names}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from attribution_lib.errors import Fault
+from attribution_lib.names import NodeNames
 from attribution_lib.parsing.limits import DEFAULT_LIMITS, Limits
 from attribution_service.errors import InvalidRequestError
 
@@ -54,6 +55,8 @@ class Settings:
     """Objects of sessions older than this are nobody's (the bucket's lifecycle rule; ``retention`` locally)."""
     verdict_days: int = 0
     """Keep verdicts for so many days; 0 keeps them for ever."""
+    names: NodeNames = field(default_factory=NodeNames)
+    """How node names of jobs and evidence are compared."""
     rules_release: str = ""
     """Digest of the rules to load from the store; empty: the bundled ones; ``current``: what was activated last."""
 

@@ -197,7 +197,7 @@ class EventManager:
     def row_count(self) -> int:
         """How many rows the table holds; the smallest number when called after an export, which folds them."""
         self.flush()
-        return self._folded + self._loose
+        return int(self._folded + self._loose)
 
     @property
     def rules_digest(self) -> str:

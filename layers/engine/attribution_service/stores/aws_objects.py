@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import time
 from io import RawIOBase
+from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from botocore.exceptions import ClientError
@@ -14,7 +15,7 @@ from attribution_service.ports import ObjectExistsError, ObjectInfo, ObjectMissi
 from attribution_service.stores.aws_errors import error_code, http_status, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["S3Objects"]
 
@@ -22,6 +23,7 @@ _PRECONDITION_FAILED = 412
 _CONFLICT = 409
 _TRIES = 6
 _PAUSE = 0.05
+_DELETE_BLOCK = 1_000
 
 
 class S3Objects:
@@ -93,6 +95,19 @@ class S3Objects:
         """Remove an object; S3 says nothing when there is none."""
         with translated("delete", key):
             self._client.delete_object(Bucket=self._bucket, Key=key)
+
+    def delete_all(self, keys: Iterable[str]) -> int:
+        """A thousand a call; ``StoreError`` when S3 keeps any."""
+        count = 0
+        rest = iter(keys)
+        while block := list(islice(rest, _DELETE_BLOCK)):
+            request = {"Objects": [{"Key": key} for key in block], "Quiet": True}
+            with translated("delete", block[0]):
+                answer = self._client.delete_objects(Bucket=self._bucket, Delete=request)
+            for failed in answer.get("Errors", []):
+                raise StoreError(f"delete {failed.get('Key')!r}: {failed.get('Code')}")
+            count += len(block)
+        return count
 
     def presign_put(self, key: str, *, size: int, sha256: str, content_type: str, expires_in: int) -> PresignedPut:
         """Size, type, checksum and "only if absent" are part of the signature, so S3 refuses anything else."""

@@ -17,7 +17,7 @@ from attribution_service.errors import StoreError
 from attribution_service.ports import ObjectExistsError, ObjectInfo, ObjectMissingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from attribution_service.ports import PresignedPut
     from attribution_service.stores.local_uploads import LocalUploads
@@ -97,6 +97,14 @@ class LocalObjects:
                     folder.rmdir()
                 except OSError:  # not empty, or another process was here first
                     break
+
+    def delete_all(self, keys: Iterable[str]) -> int:
+        """One after the other."""
+        count = 0
+        for key in keys:
+            self.delete(key)
+            count += 1
+        return count
 
     def presign_put(self, key: str, *, size: int, sha256: str, content_type: str, expires_in: int) -> PresignedPut:
         """A one-time URL of the local server."""

@@ -129,29 +129,9 @@ def _decode(rows: list[Row], names: _Names) -> list[Event]:
     payloads = iter(_parsed([row[11] for row in rows if row[11] is not None]))
     keys = iter(_parsed([row[13] for row in rows if row[13] is not None]))
     events = []
-    for (
-        event_type,
-        rule,
-        observation,
-        stream_id,
-        line_num,
-        timestamp,
-        clock,
-        node,
-        rank,
-        device,
-        symptom,
-        payload,
-        datum,
-        key,
-        fold,
-        occurrences,
-        digest,
-        context,
-        overflow,
-        declared,
-        *_,
-    ) in rows:  # fmt: skip -- the columns of _BASE
+    for row in rows:
+        event_type, rule, observation, stream_id, line_num, timestamp, clock, node, rank, device = row[:10]
+        symptom, payload, datum, key, fold, occurrences, digest, context, overflow, declared = row[10:20]
         observation_id, source = names.observations[observation]
         stream = names.streams[stream_id]
         position = _bare(Position, (timestamp, stream, line_num))

@@ -174,8 +174,6 @@ def _finding_event(  # noqa: PLR0913, PLR0917 -- one event's parts; split they w
     if emitted is None:
         return None
     event_type, symptom = emitted
-    before = "" if finding.before is None else f"{number_text(finding.before)} → "
-    datum = f"{series.datum} {before}{number_text(finding.value)} at {format_instant(finding.at)}"
     payload: dict[str, Any] = {"metric": rule.metric, "value": number_text(finding.value)}
     if finding.before is not None:
         payload["before"] = number_text(finding.before)
@@ -194,7 +192,7 @@ def _finding_event(  # noqa: PLR0913, PLR0917 -- one event's parts; split they w
         device=device,
         symptom=symptom,
         payload=payload,
-        datum=datum,
+        datum=_evidence(series, finding),
         observation_id=series.observation_id,
         occurrences=finding.count,
         node_declared=series.node is not None,
@@ -202,3 +200,9 @@ def _finding_event(  # noqa: PLR0913, PLR0917 -- one event's parts; split they w
     seed(event)
     event.last = Position(finding.last_at, series.stream, None)
     return event
+
+
+def _evidence(series: Event, finding: Finding) -> str:
+    """What a reader sees: ``DCGM_FI_DEV_XID_ERRORS{Hostname="node-0003",gpu="2"} 0 → 79 at 2026-…Z``."""
+    before = "" if finding.before is None else f"{number_text(finding.before)} → "
+    return f"{series.datum} {before}{number_text(finding.value)} at {format_instant(finding.at)}"

@@ -1,4 +1,4 @@
-"""Decoding Xid 144-150: which published sub-code a line's two register words stand for.
+"""Decoders of Xid lines; above all of Xid 144-150, whose two register words stand for a published sub-code.
 
 The first word holds the sub-code in one of two layouts. Drivers before R575 put the unit in bits 4:0 and the sub-code
 in bits 9:5; later ones number all sub-codes in bits 6:0. Bits 25:20 say why a link went down. The second word holds
@@ -81,3 +81,12 @@ def _first_known(code: str, wanted: list[str], exact: int = 1) -> str:
             if cell in known:
                 return cell
     return code
+
+
+@decoder_def("xid_report")
+def decode_xid_report(captures: Mapping[str, str]) -> Mapping[str, str]:
+    """``xid`` and ``device`` from whichever form of report the line has."""
+    found = {name: text for name, text in captures.items() if text}
+    code = next((found[name] for name in ("previous", "xid", "event_xid", "json_xid") if name in found), "")
+    device = next((found[name] for name in ("device", "gpu", "pci") if name in found), "")
+    return {"xid": code, "device": device} if device else {"xid": code}

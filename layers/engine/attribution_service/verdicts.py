@@ -2,50 +2,188 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from attribution_lib.errors import Fault
+from attribution_lib.fields import is_identifier
+from attribution_service.errors import InvalidRequestError, NotFoundError
+from attribution_service.history import node_history
+from attribution_service.model import Feedback, VerdictPage, VerdictReceipt
+from attribution_service.paging import page_limit, walk
+from attribution_service.ports import ItemChangedError, ItemExistsError, ObjectMissingError
+from attribution_service.records import CLUSTERS_PK
+from attribution_service.sessions import callers_clusters
+from attribution_service.times import SECONDS_A_DAY, day_of, rfc3339, seconds_of
+from attribution_service.ulids import new_ulid
+from attribution_service.verdict_items import (
+    RunItem,
+    counter_key,
+    feedback_pk,
+    head_of,
+    node_pk,
+    run_pk,
+    run_prefix,
+    whole_verdict,
+)
 
-    from attribution_service.model import (
-        Feedback,
-        FeedbackRequest,
-        VerdictKey,
-        VerdictPage,
-        VerdictQuery,
-        VerdictReceipt,
-    )
+if TYPE_CHECKING:
+    from attribution_service.model import FeedbackRequest, VerdictKey, VerdictQuery
+    from attribution_service.ports import Item
     from attribution_service.result import EnrichedVerdict
     from attribution_service.service import Caller, Service
 
 __all__ = ["add_feedback", "get_verdict", "list_feedback", "node_history", "query_verdicts", "write_verdict"]
 
+_DAYS = 30
+_COUNTER_DAYS = 400
+
 
 def write_verdict(service: Service, caller: Caller, verdict: EnrichedVerdict) -> VerdictReceipt:
-    """Store a run's verdict; the same run overwrites itself."""
-    raise NotImplementedError
+    """Store a run's verdict; the same run overwrites itself. Listings show the latest run of an attempt."""
+    run = _run(service, verdict)
+    caller.require(run.cluster)
+    table = service.store.verdicts
+    with suppress(ItemExistsError):
+        table.put({"pk": CLUSTERS_PK, "sk": run.cluster}, if_absent=True)
+    table.put(run.item(service.store.objects))
+    if _is_latest(service, run):
+        for node in run.bad_nodes:
+            with suppress(ItemExistsError):  # a later run blames it too
+                table.put(run.node_item(node), if_absent=True, or_before=("at", run.at + 1))
+    month, token = run.failure
+    ttl = service.now() + _COUNTER_DAYS * SECONDS_A_DAY
+    counted = [
+        table.count_once(node_pk(run.cluster, node), counter_key(month), token, ttl=ttl) for node in run.bad_nodes
+    ]
+    return VerdictReceipt(
+        cluster=run.cluster,
+        job_id=run.job_id,
+        attempt=run.attempt,
+        run_id=verdict.run_id,
+        counted_nodes=sum(counted),
+    )
 
 
 def get_verdict(service: Service, caller: Caller, key: VerdictKey) -> EnrichedVerdict:
     """One whole verdict: of the latest attempt and its latest run unless said otherwise; ``NotFoundError``."""
-    raise NotImplementedError
+    caller.require_found(key.cluster, "verdict on this job")
+    item = _run_item(service, key)
+    try:
+        return whole_verdict(item, service.store.objects)
+    except ObjectMissingError:
+        raise NotFoundError("the whole of this verdict is not kept any more") from None
 
 
 def query_verdicts(service: Service, caller: Caller, query: VerdictQuery) -> VerdictPage:
     """Heads of verdicts, newest first; ``InvalidRequestError``."""
-    raise NotImplementedError
+    table = service.store.verdicts
+    clusters = callers_clusters(service, caller, query.cluster)
+    if query.node is not None:
+        index, partitions = "by_node", [f"{cluster}#{query.node}" for cluster in clusters]
+    else:
+        index, partitions = "by_day", [f"{cluster}#{day}" for day in _days(service, query) for cluster in clusters]
 
+    def keep(item: Item) -> bool:
+        return (
+            (query.sub_domain is None or item.get("sub_domain") == query.sub_domain.value)
+            and (query.outcome is None or item.get("outcome") == query.outcome.value)
+            and (query.day is None or day_of(int(item["at"])) == query.day)
+        )
 
-def node_history(service: Service, caller: Caller, cluster: str, nodes: Iterable[str]) -> dict[str, int]:
-    """{node: failures of the last 30 days} for ``enrich_attribution_result``."""
-    raise NotImplementedError
+    items, cursor = walk(
+        partitions,
+        lambda key, inner, limit: table.query_index(index, key, cursor=inner, limit=limit, descending=True),
+        keep,
+        cursor=query.cursor,
+        limit=page_limit(query.limit, service.settings.limits),
+    )
+    return VerdictPage(verdicts=[head_of(item) for item in items], cursor=cursor)
 
 
 def add_feedback(service: Service, caller: Caller, key: VerdictKey, request: FeedbackRequest) -> Feedback:
     """Store a judgement on a stored verdict: 201; ``NotFoundError``."""
-    raise NotImplementedError
+    caller.require_found(key.cluster, "verdict on this job")
+    limit = service.settings.limits.feedback_text
+    if len(request.comment) > limit:
+        fault = Fault("comment", "", f"{len(request.comment)} characters", f"at most {limit}")
+        raise InvalidRequestError("the judgement is not valid", [fault])
+    run = _run_item(service, key.model_copy(update={"run_id": request.run_id or key.run_id}))
+    feedback = Feedback(
+        feedback_id=new_ulid(service.clock()),
+        cluster=key.cluster,
+        job_id=key.job_id,
+        attempt=int(run["attempt"]),
+        run_id=str(run["run_id"]),
+        at=rfc3339(service.now()),
+        **request.model_dump(exclude={"run_id"}),
+    )
+    keys = {"pk": feedback_pk(key.cluster, key.job_id), "sk": f"{feedback.attempt:06d}#{feedback.feedback_id}"}
+    service.store.verdicts.put({**keys, "body": feedback.model_dump_json()}, if_absent=True)
+    return feedback
 
 
 def list_feedback(service: Service, caller: Caller, key: VerdictKey) -> list[Feedback]:
-    """The judgements on one attempt, oldest first."""
-    raise NotImplementedError
+    """The judgements on one job, or on one attempt of it, oldest first."""
+    caller.require_found(key.cluster, "verdict on this job")
+    prefix = "" if key.attempt is None else f"{key.attempt:06d}#"
+    items = service.store.verdicts.query(feedback_pk(key.cluster, key.job_id), prefix)
+    return [Feedback.model_validate_json(str(item["body"])) for item in items]
+
+
+def _run(service: Service, verdict: EnrichedVerdict) -> RunItem:
+    """The verdict's place in the table; ``InvalidRequestError`` when a part of its key is no id."""
+    job, attempt = verdict.job, verdict.job.get("attempt")
+    parts = {"job.cluster": job.get("cluster"), "job.job_id": job.get("job_id"), "run_id": verdict.run_id}
+    faults = [
+        Fault(name, "", f"{str(part)[:60]!r} is no id") for name, part in parts.items() if not is_identifier(part)
+    ]
+    if not isinstance(attempt, int):
+        faults.append(Fault("job.attempt", "", f"{str(attempt)[:60]!r}", "a whole number"))
+    at = service.now() if verdict.attributed_at is None else seconds_of(verdict.attributed_at)
+    if at is None:
+        faults.append(Fault("attributed_at", "", f"{str(verdict.attributed_at)[:60]!r}", "RFC 3339"))
+    if faults or at is None or not isinstance(attempt, int):
+        raise InvalidRequestError("the verdict cannot be stored", faults)
+    return RunItem(verdict, str(job["cluster"]), str(job["job_id"]), attempt, at)
+
+
+def _is_latest(service: Service, run: RunItem) -> bool:
+    """Take every run but the latest of this attempt out of the listings; whether this one is the latest."""
+    table = service.store.verdicts
+    runs = list(table.query(run.pk, run_prefix(run.attempt)))
+    latest = max(runs, key=lambda item: (int(item["at"]), str(item["run_id"])))
+    for item in runs:
+        if item["sk"] == latest["sk"]:
+            continue
+        if item.get("cluster_day"):
+            with suppress(ItemChangedError):
+                table.update(run.pk, item["sk"], {"cluster_day": None}, expect={})
+        for node in set(item.get("blamed", ())) - set(latest.get("blamed", ())):
+            place = node_pk(run.cluster, node)
+            table.delete(place, f"{run.job_id}#{run.attempt:06d}", expect={"run_id": item["run_id"]})
+    return bool(latest["sk"] == run.sk)
+
+
+def _run_item(service: Service, key: VerdictKey) -> Item:
+    table, pk = service.store.verdicts, run_pk(key.cluster, key.job_id)
+    attempt = key.attempt
+    if attempt is None:
+        newest = table.query_page(pk, limit=1, descending=True).items
+        attempt = int(newest[0]["attempt"]) if newest else 0
+    if key.run_id is not None:
+        item = table.get(pk, f"{run_prefix(attempt)}{key.run_id}")
+        runs = [] if item is None else [item]
+    else:
+        runs = list(table.query(pk, run_prefix(attempt)))
+    if not runs:
+        raise NotFoundError("there is no verdict on this job", cluster=key.cluster, job_id=key.job_id)
+    return max(runs, key=lambda item: (int(item["at"]), str(item["run_id"])))
+
+
+def _days(service: Service, query: VerdictQuery) -> list[str]:
+    if query.day is not None:
+        if seconds_of(f"{query.day}T00:00:00Z") is None:
+            raise InvalidRequestError("the query is not valid", [Fault("day", "", query.day, "a day, as 2026-06-01")])
+        return [query.day]
+    return [day_of(service.now() - days * SECONDS_A_DAY) for days in range(_DAYS)]

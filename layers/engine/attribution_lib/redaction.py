@@ -51,7 +51,7 @@ _FORMS: Final = (
     _Form("option", rb"--[\w-]*" + _WORDY + rb"[ \t]+" + _VALUE),
     _Form("AWS key id", rb"\b((?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16})\b"),
     _Form("Hugging Face token", rb"\b((?:hf|api_org)_[A-Za-z0-9]{20,})\b"),
-    _Form("Weights & Biases key", rb"(?i:wandb|netrc|password|\bkey)[^\n\"\\]{0,40}?[ \t:=('\"]([0-9a-f]{40})\b"),
+    _Form("Weights & Biases key", rb"(?i:wandb[ .]+login|password)[^\n\"\\]{0,40}?\\?[ \t=('\"]([0-9a-f]{40})\b"),
     _Form("Weights & Biases token", rb"\b(wandb_v\d_[A-Za-z0-9_]{20,})\b"),
     _Form("GitHub or GitLab token", rb"\b(gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{20,})"),
     _Form(
@@ -64,12 +64,12 @@ _FORMS: Final = (
         rb"(?i:x-(?:amz|goog)-(?:signature|credential|security-token)|[?&](?:sig|access_token|token|api_?key))=([^&\s\"'\\]+)",
     ),
     _Form("URL user information", _URL_START + rb"""([^\s/?#"'<>\\]+)@"""),
-    _Form("private key", rb"-----BEGIN [A-Z0-9 ]{0,20}PRIVATE KEY-----((?:\s|\\[nr]|[\w+/=])+)"),
+    _Form("private key", rb"-----BEGIN [A-Z0-9 ]{0,20}PRIVATE KEY-----((?:\s|\\[nrt/]|[\w+/=])+)"),
 )  # fmt: skip -- one form a line
 _PRIVATE_KEY: Final = len(_FORMS) - 1
 _URL: Final = len(_FORMS) - 2
 _BEARER: Final = 2
-_KEY_LINE = re.compile(rb"[A-Za-z0-9+/=]{8,}")
+_KEY_LINE = re.compile(rb"(\\.)|[\w+/=]{8,}")
 _NO_SECRETS = frozenset({b"none", b"null", b"true", b"false", MASK.lower()})
 _LONG_TOKEN = 20
 
@@ -108,7 +108,7 @@ def _masked(form: int, secret: bytes, following: bytes) -> bytes | None:
     if form == _URL and following.startswith(b"@sha256:"):
         return None  # docker://ubuntu@sha256:… names an image
     if form == _PRIVATE_KEY:
-        body = _KEY_LINE.sub(MASK, secret)
+        body = _KEY_LINE.sub(lambda found: found.group(1) or MASK, secret)
         return None if body == secret else body
     return MASK
 

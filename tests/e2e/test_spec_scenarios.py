@@ -39,8 +39,8 @@ def test_an_nvlink_fault_on_one_gpu_explains_the_nccl_error_of_another_rank() ->
         applog(
             "2026-06-01T03:14:05Z node-0001:4242:4300 [3] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<4567>"
             " with status=12 opcode=0 len=0 vendor err 129",
-            "2026-06-01T03:14:06Z [rank3]: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970,"
-            " remote process exited or there was a network error, NCCL version 2.21.5",
+            "2026-06-01T03:14:06Z [rank3]: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970"
+            ", remote process exited or there was a network error, NCCL version 2.21.5",
         ),
         state="FAILED",
         exit_code="1:0",
@@ -56,11 +56,12 @@ def test_an_nvlink_fault_on_one_gpu_explains_the_nccl_error_of_another_rank() ->
 def test_a_rebooted_node_with_xid_145_and_node_fail_shows_the_reboot_in_its_chain() -> None:
     verdict = explain(
         scheduler_log(
-            "[2026-06-01T04:02:10.114] Node node-0007 unexpectedly rebooted boot_time=1780286520 last response=1780286400"
+            "[2026-06-01T04:02:10.114] Node node-0007 unexpectedly rebooted boot_time=1780286520"
+            " last response=1780286400"
         ),
         syslog(
-            "2026-06-01T04:02:30.000000+00:00 node-0007 kernel: NVRM: Xid (PCI:0009:01:00): 145, RLW_REMAP  Fatal    XC1"
-            " i0 Link -1 (0x00000004 0x80000000 0x00000000 0x00000000 0x00000000 0x00000000)"
+            "2026-06-01T04:02:30.000000+00:00 node-0007 kernel: NVRM: Xid (PCI:0009:01:00): 145, RLW_REMAP  Fatal   "
+            " XC1 i0 Link -1 (0x00000004 0x80000000 0x00000000 0x00000000 0x00000000 0x00000000)"
         ),
         state="NODE_FAIL",
         failed_node="node-0007",
@@ -85,7 +86,8 @@ def test_an_injected_exception_is_named_as_injected() -> None:
 
 
 def test_insufficient_permissions_telemetry_is_demoted_and_decides_nothing() -> None:
-    line = "2026-06-01T03:14:02+00:00 node-0002 kernel: NVRM: status: Insufficient permissions [NV_ERR_INSUFFICIENT_PERMISSIONS] (0x1b)"
+    status = "status: Insufficient permissions [NV_ERR_INSUFFICIENT_PERMISSIONS] (0x1b)"
+    line = f"2026-06-01T03:14:02+00:00 node-0002 kernel: NVRM: {status}"
     verdict = explain(syslog(line), state="FAILED", nodes=["node-0002"])
     rows = [row for row in verdict.symptoms if row.symptom == "NV_ERR_INSUFFICIENT_PERMISSIONS"]
     assert [(row.state, row.changed_by) for row in rows] == [("demoted", "DemoteInsufficientPermissions")]
@@ -110,7 +112,6 @@ def test_xid_171_discards_the_less_specific_symptoms_it_cascades_into() -> None:
     explained = {row.symptom: row.explained_by for row in verdict.symptoms if row.state == "discarded"}
     assert {symptom[:6] for symptom in explained} == {"XID-48", "XID-94"}
     for cause in explained.values():
-        while cause in explained:  # 94 may be explained through 48
-            cause = explained[cause]
-        assert cause == verdict.root_cause.symptom
+        # 94 may be explained through 48
+        assert verdict.root_cause.symptom in (cause, explained.get(cause or ""))
     assert blamed(verdict) == ["node-0002"]

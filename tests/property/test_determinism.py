@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from attribution_lib.attributor import Attributor
 from attribution_lib.events.table import EventManager
 from attribution_lib.observation import ObservationFormat
-from attribution_lib.rules.model import AccumulatorRule
+from record_gaps import record_gaps
 from sample_cases import CASES, ROOT, SPREAD, attribute, bundled_engine, evidence_of
 
 if TYPE_CHECKING:
@@ -107,25 +107,10 @@ def test_row_ids_and_spills_leave_no_trace(data: st.DataObject) -> None:
 def test_a_stream_cut_between_records_gives_the_same_verdict(case: Path) -> None:
     """Cut before every line that starts no indented or continued record."""
     evidence = evidence_of(case)
-    pieces = [piece for one in evidence.observations for piece in cut(one, record_starts(one))]
+    pieces = [piece for one in evidence.observations for piece in cut(one, record_gaps(one))]
     with Attributor(evidence.job, bundled_engine()) as attributor:
         attributor.ingest_batch(pieces)
         assert comparable(attributor.attribute()) == comparable(attribute(evidence))
-
-
-def record_starts(observation: Observation) -> list[int]:
-    """Lines after which a cut leaves every record whole: those before the first that opens a multi-line one."""
-    if observation.format is not ObservationFormat.TEXT:
-        return []
-    plan = bundled_engine().plans.of(observation.source)
-    lines = observation.text.splitlines()
-    for number, line in enumerate(lines):
-        if any(
-            isinstance(planned.rule, AccumulatorRule) and planned.confirm.find(line) is not None
-            for planned in plan.rules
-        ):
-            return list(range(1, number))
-    return list(range(1, len(lines)))
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])

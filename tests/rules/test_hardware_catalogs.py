@@ -35,6 +35,11 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
+def published_sub_codes() -> list[dict[str, str]]:
+    """Without the rows of whole Xids, which stand for what nobody published."""
+    return [row for row in rows("xid_nvlink5.csv") if row["cell"].partition("/")[2][:1].isdigit()]
+
+
 def cell(rule: TextRule, xid: int, intrinfo: int, status: int) -> str:
     assert rule.decode is not None
     words = {"xid": str(xid), "intrinfo": f"0x{intrinfo:08x}", "errorstatus": f"0x{status:08x}"}
@@ -60,12 +65,10 @@ def test_every_sub_code_names_a_symptom_of_its_own_xid(engine: RuleEngine) -> No
         assert engine.registry.get(row["symptom"]).code == int(row["code"])
 
 
-@pytest.mark.parametrize("row", rows("xid_nvlink5.csv"), ids=lambda row: row["cell"])
+@pytest.mark.parametrize("row", published_sub_codes(), ids=lambda row: row["cell"])
 def test_every_published_sub_code_is_decoded_from_the_layout_of_r575(nvlink5: TextRule, row: dict[str, str]) -> None:
     code, _, rest = row["cell"].partition("/")
     subcode, _, detail = rest.partition("/")
-    if not subcode.isdigit():
-        pytest.skip("the row of a whole Xid has no sub-code")
     reason = int(detail.removeprefix("down-")) if detail.startswith("down-") else 0
     promoted = detail.endswith("/promoted")
     word = detail.removesuffix("/promoted")

@@ -16,6 +16,8 @@ from attribution_lib.parsing.canonical import canonical_json
 from attribution_lib.parsing.entries import canonical_entries
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+_FINITE = st.floats(allow_nan=False, allow_infinity=False)
+_STAMP = st.just("2026-06-01T00:00:00Z")
 _JSON = st.recursive(
     st.one_of(
         st.none(), st.booleans(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False), _TEXT
@@ -96,7 +98,7 @@ def test_numbers_are_written_as_ecmascript_does(number: float, text: str) -> Non
     assert canonical_json(number) == text.encode()
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False))
+@given(_FINITE)
 def test_numbers_read_back_as_themselves(number: float) -> None:
     assert math.isclose(float(canonical_json(number)), number, rel_tol=0, abs_tol=0)
 

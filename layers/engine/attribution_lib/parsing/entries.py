@@ -85,9 +85,9 @@ def _all_text(values: Sequence[Any]) -> bool:
     return set(map(type, values)) <= {str, type(None)}
 
 
-def _kept(values: list[Any]) -> list[Any]:
+def _kept(values: Sequence[Any]) -> Sequence[Any]:
     """A column in which no entry has a value is no column."""
-    return values if any(value is not None for value in values) else []
+    return values if any(value is not None for value in values) else ()
 
 
 def _stamps_hold(stamps: Iterable[str | None]) -> bool:

@@ -1,0 +1,335 @@
+"""Bodies of the wire: what becomes of them, what is refused, and how each fault is addressed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from attribution_lib.errors import ObservationError, ObservationTooLargeError
+from attribution_lib.observation import LogEntries, Observation, ObservationFormat, Source
+from attribution_lib.observation_parse import Limits, parse_matrix, parse_observation, parse_upload
+
+_SERIES = {
+    "metric": {"__name__": "DCGM_FI_DEV_XID_ERRORS", "gpu": "2"},
+    "values": [[1767225600, "0"], [1767225660.5, "79"]],
+}
+
+
+def body(**fields: Any) -> bytes:
+    given = {"source": "applog", "format": "json", "entry_timeseries": []}
+    return json.dumps({key: value for key, value in {**given, **fields}.items() if value is not ...}).encode()
+
+
+def parse(**fields: Any) -> Observation:
+    return parse_observation(body(**fields))
+
+
+def faults(raw: bytes, content_type: str = "application/json", **options: Any) -> list[str]:
+    with pytest.raises(ObservationError) as caught:
+        parse_observation(raw, content_type=content_type, **options)
+    return [fault.address for fault in caught.value.faults]
+
+
+def test_entries_become_columns() -> None:
+    entries = [
+        {"line": "a", "ts": "2026-06-01T03:14:02.5Z", "node": "node-0001", "rank": 3},
+        "bare",
+        {"line": "c", "ts": "1780283642000000000"},
+        {"line": "d", "ts": None, "node": None, "rank": None},
+    ]
+    assert parse(entry_timeseries=entries).entries == LogEntries(
+        lines=["a", "bare", "c", "d"],
+        stamps=["2026-06-01T03:14:02.5Z", None, "1780283642000000000", None],
+        nodes=["node-0001", None, None, None],
+        ranks=[3, None, None, None],
+    )
+
+
+def test_columns_nobody_fills_are_empty() -> None:
+    columns = parse(entry_timeseries=[{"line": "a", "ts": None}, {"line": "b"}]).entries
+    assert columns == LogEntries(lines=["a", "b"])
+    assert parse(entry_timeseries=["a", "b"]).entries == LogEntries(lines=["a", "b"])
+
+
+def test_all_header_fields_are_read() -> None:
+    read = parse(
+        observation_id="b1",
+        stream="pod/x",
+        first_line=101,
+        node="node-0001",
+        rank=0,
+        start="2026-06-01T03:00:00Z",
+        end="2026-06-01T04:00:00+01:00",
+    )  # fmt: skip -- a row of fields
+    assert (read.observation_id, read.stream, read.first_line, read.node, read.rank) == (
+        "b1",
+        "pod/x",
+        101,
+        "node-0001",
+        0,
+    )
+    assert read.start == read.end == 1_780_282_800_000_000
+    assert (read.source, read.format) == (Source.APPLOG, ObservationFormat.JSON)
+
+
+def test_a_null_is_an_absent_field() -> None:
+    assert parse(observation_id=None, stream=None, node=None, rank=None, start=None, first_line=None) == parse()
+
+
+def test_bare_lines_of_format_text_become_text() -> None:
+    read = parse(format="text", entry_timeseries=["one", {"line": "two"}, ""])
+    assert (read.format, read.text) == (ObservationFormat.TEXT, b"one\ntwo\n\n")
+    assert parse(format="text").text == b""
+
+
+def test_entries_of_format_text_that_say_more_stay_entries() -> None:
+    read = parse(format="text", entry_timeseries=[{"line": "one", "rank": 1}])
+    assert (read.format, read.entries) == (ObservationFormat.JSON, LogEntries(lines=["one"], ranks=[1]))
+
+
+def test_a_matrix_becomes_series() -> None:
+    read = parse(source="node_metrics", format="prometheus_matrix", entry_timeseries=[_SERIES])
+    (series,) = read.series
+    assert series.labels == _SERIES["metric"]
+    assert series.samples == [(1_767_225_600_000_000, 0.0), (1_767_225_660_500_000, 79.0)]
+
+
+def test_ndjson_and_json_are_the_same_observation() -> None:
+    entries = [{"line": "a", "ts": "2026-06-01T03:14:02Z"}, "b\nc, with a comma", {"line": "d", "rank": 1}]
+    lines = [
+        json.dumps({"source": "applog", "format": "json", "stream": "s"}),
+        *(json.dumps(entry) for entry in entries),
+    ]
+    expected = parse(entry_timeseries=entries, stream="s")
+    for text in ("\n".join(lines), "\r\n".join(lines) + "\r\n", "\n\n".join(lines) + "\n\n"):
+        read = parse_observation(text.encode(), content_type="application/x-ndjson; charset=utf-8")
+        assert (read, read.digest) == (expected, expected.digest)
+
+
+def test_gzip_is_recognised_by_its_first_bytes() -> None:
+    raw = body(entry_timeseries=["a"])
+    packed = gzip.compress(raw[:10]) + gzip.compress(raw[10:])
+    assert parse_observation(packed) == parse_observation(gzip.compress(raw)) == parse_observation(raw)
+
+
+def test_the_default_id_is_the_digest_of_the_canonical_body() -> None:
+    canonical = (
+        '{"end":null,"entry_timeseries":[{"line":"é\\n","node":"n1","rank":2},"b"],"first_line":1,"format":"json",'
+        '"node":null,"rank":null,"source":"applog","start":null,"stream":""}'
+    )
+    read = parse(entry_timeseries=[{"rank": 2, "line": "é\n", "node": "n1"}, "b"])
+    assert read.observation_id == read.digest == sha256(canonical.encode()).hexdigest()
+
+
+def test_the_order_of_keys_and_the_blanks_between_them_do_not_change_the_digest() -> None:
+    one = b'{"source":"applog","format":"json","entry_timeseries":[{"line":"a","rank":1}]}'
+    two = b'{ "entry_timeseries": [ {"rank": 1, "line": "\\u0061"} ], "format": "json",\n"source": "applog" }'
+    assert parse_observation(one).digest == parse_observation(two).digest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": "syslog"},
+        {"format": "text"},
+        {"stream": "x"},
+        {"first_line": 2},
+        {"node": "n"},
+        {"rank": 0},
+        {"start": "2026-06-01T03:00:00Z"},
+        {"end": "2026-06-01T03:00:00Z"},
+        {"entry_timeseries": ["a", "b", ""]},
+    ],
+)
+def test_everything_that_makes_a_batch_another_one_changes_the_digest(change: dict[str, Any]) -> None:
+    base = {"entry_timeseries": ["a", "b"]}
+    assert parse(**{**base, **change}).digest != parse(**base).digest
+
+
+def test_a_given_id_does_not_change_the_digest() -> None:
+    assert parse(observation_id="mine").digest == parse().digest
+
+
+@pytest.mark.parametrize(
+    ("fields", "addresses"),
+    [
+        ({"source": ...}, ["source"]),
+        ({"source": "dmesg"}, ["source"]),
+        ({"format": "xml"}, ["format"]),
+        ({"format": "prometheus_matrix"}, ["format"]),
+        ({"source": "node_metrics"}, ["format"]),
+        ({"colour": 1, "sauce": 2}, ["colour", "sauce"]),
+        ({"stream": 5}, ["stream"]),
+        ({"first_line": 0}, ["first_line"]),
+        ({"first_line": True}, ["first_line"]),
+        ({"rank": -1}, ["rank"]),
+        ({"node": "a b"}, ["node"]),
+        ({"observation_id": "a/b"}, ["observation_id"]),
+        ({"start": "2026-06-01T03:00:00"}, ["start"]),
+        ({"start": "2026-06-01T03:00:00Z", "end": "2026-06-01T02:00:00Z"}, ["end"]),
+        ({"entry_timeseries": ...}, ["entry_timeseries"]),
+        ({"entry_timeseries": "one line"}, ["entry_timeseries"]),
+        ({"entry_timeseries": ["a", 5]}, ["entry_timeseries[1]"]),
+        ({"entry_timeseries": [{"line": 5}]}, ["entry_timeseries[0].line"]),
+        ({"entry_timeseries": [{}]}, ["entry_timeseries[0].line"]),
+        ({"entry_timeseries": ["a", {"line": "a", "time": 5}]}, ["entry_timeseries[1].time"]),
+        ({"entry_timeseries": [{"line": "a", "rank": "3"}]}, ["entry_timeseries[0].rank"]),
+        ({"entry_timeseries": [{"line": "a", "rank": True}]}, ["entry_timeseries[0].rank"]),
+        ({"entry_timeseries": [{"line": "a", "node": ""}]}, ["entry_timeseries[0].node"]),
+    ],
+)
+def test_faults_name_their_field(fields: dict[str, Any], addresses: list[str]) -> None:
+    assert faults(body(**fields)) == addresses
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "2026-06-01T03:14:02",
+        "2026-02-30T00:00:00Z",
+        "2026-13-01T00:00:00Z",
+        "2026-06-01T24:00:00Z",
+        "2026-06-01T03:14:02Z\n",
+        "yesterday",
+        "",
+        "1780283642",
+        "1780283642000",
+        "1780283642000000",
+        1780283642000000000,
+        ["2026-06-01T03:14:02Z"],
+    ],
+)
+def test_stamps_that_are_none_are_refused(stamp: object) -> None:
+    good = {"line": "a", "ts": "2026-06-01T03:14:02Z"}
+    assert faults(body(entry_timeseries=[good, {"line": "b", "ts": stamp}])) == ["entry_timeseries[1].ts"]
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    ["2026-06-01T03:14:02Z", "2024-02-29T00:00:00+05:30", "2026-12-31t23:59:59.123456789-08:00", "1780283642123456789"],
+)
+def test_stamps_of_both_forms_are_kept_as_written(stamp: str) -> None:
+    assert parse(entry_timeseries=[{"line": "a", "ts": stamp}]).entries.stamps == [stamp]
+
+
+@pytest.mark.parametrize(
+    ("series", "address"),
+    [
+        ({"metric": {"gpu": "0"}, "values": []}, "entry_timeseries[0].metric.__name__"),
+        ({"metric": {"__name__": "x", "gpu": 0}, "values": []}, "entry_timeseries[0].metric.gpu"),
+        ({"metric": {"__name__": "x"}}, "entry_timeseries[0].values"),
+        ({"metric": {"__name__": "x"}, "values": [[1, "1"], [2]]}, "entry_timeseries[0].values[1]"),
+        ({"metric": {"__name__": "x"}, "values": [["1", "1"]]}, "entry_timeseries[0].values[0]"),
+        ({"metric": {"__name__": "x"}, "values": [[1, "1_0"]]}, "entry_timeseries[0].values[0]"),
+        ({"metric": {"__name__": "x"}, "values": [[1, None]]}, "entry_timeseries[0].values[0]"),
+        ({"metric": {"__name__": "x"}, "values": [[1767225600000, "1"]]}, "entry_timeseries[0].values[0]"),
+        ({"metric": {"__name__": "x"}, "value": [1, "1"], "values": []}, "entry_timeseries[0].value"),
+        ("x{} 1", "entry_timeseries[0]"),
+    ],
+)
+def test_faulty_series_name_their_place(series: object, address: str) -> None:
+    assert faults(body(source="node_metrics", format="prometheus_matrix", entry_timeseries=[series])) == [address]
+
+
+@pytest.mark.parametrize("text", ["NaN", "+Inf", "-Inf", "1e3", "-0", "5"])
+def test_every_number_of_prometheus_is_read(text: str) -> None:
+    series = {"metric": {"__name__": "x"}, "values": [[1, text]]}
+    (read,) = parse(source="node_metrics", format="prometheus_matrix", entry_timeseries=[series]).series
+    assert repr(read.samples[0][1]) == repr(float(text))
+
+
+def test_only_the_first_twenty_faults_are_listed() -> None:
+    assert len(faults(body(entry_timeseries=[5] * 1000))) == 20
+    assert len(faults(body(source="node_metrics", format="prometheus_matrix", entry_timeseries=[5] * 1000))) == 20
+
+
+@pytest.mark.parametrize(
+    ("raw", "address"),
+    [
+        (b"", "body"),
+        (b"{", "body"),
+        (b"[]", "body"),
+        (b"null", "body"),
+        (b'{"source": NaN}', "body"),
+        (b'{"source": "\xff"}', "body"),
+        (b'{"source": "\\ud800"}', "body"),
+        (b"\x1f\x8bjunk", "body"),
+        (gzip.compress(b"{}")[:-4], "body"),
+        (b'{"a":' * 100_000, "body"),
+        (b'{"entry_timeseries":' + b"[" * 100_000, "body"),
+    ],
+)
+def test_what_is_no_json_object_is_refused(raw: bytes, address: str) -> None:
+    assert faults(raw) == [address]
+
+
+def test_values_nested_deeper_than_any_field_are_refused() -> None:
+    deep: Any = "x"
+    for _ in range(17):
+        deep = [deep]
+    assert faults(body(entry_timeseries=[deep])) == ["entry_timeseries[0]"]
+    assert faults(body(deep=deep)) == ["deep"]
+
+
+@pytest.mark.parametrize(
+    ("rest", "address"),
+    [
+        (b'"a"\n{"line":}\n', "line 3"),
+        (b'"a"\n\n"b\nc"\n', "line 4"),
+        (b'"a" "b"\n', "line 2"),
+        (b'"a", "b"\n', "line 2"),
+        (b'["a"\n"b"]\n', "line 2"),
+    ],
+)
+def test_faulty_ndjson_names_its_line(rest: bytes, address: str) -> None:
+    head = b'{"source":"applog","format":"json"}\n'
+    assert faults(head + rest, "application/x-ndjson") == [address]
+
+
+def test_the_first_ndjson_line_holds_no_entries() -> None:
+    assert faults(body(), "application/x-ndjson") == ["line 1"]
+
+
+def test_the_limit_of_entries_is_met_exactly() -> None:
+    limits = Limits(entries=3)
+    assert len(parse_observation(body(entry_timeseries=["a"] * 3), limits=limits).entries.lines) == 3
+    assert faults(body(entry_timeseries=["a"] * 4), limits=limits) == ["entry_timeseries"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_the_limit_of_bytes_is_met_exactly_packed_or_not(pack: Any) -> None:
+    raw = body(entry_timeseries=["x" * 1000])
+    parse_observation(pack(raw), limits=Limits(inline_bytes=len(raw)))
+    with pytest.raises(ObservationTooLargeError, match=f"at most {len(raw) - 1}"):
+        parse_observation(pack(raw), limits=Limits(inline_bytes=len(raw) - 1))
+
+
+def test_a_gzip_bomb_is_not_unpacked() -> None:
+    bomb = gzip.compress(b"\0" * 50_000_000)
+    with pytest.raises(ObservationTooLargeError):
+        parse_observation(bomb, limits=Limits(inline_bytes=1_000_000))
+
+
+def test_uploads_are_raw_text_lines_of_entries_or_a_matrix() -> None:
+    header = {"source": "applog", "format": "text", "stream": "s"}
+    read = parse_upload(header, gzip.compress(b"one\r\ntwo \xff"))
+    assert (read.format, read.text, read.stream) == (ObservationFormat.TEXT, b"one\r\ntwo \xff", "s")
+    assert read.observation_id == read.digest != parse_upload(header, b"other").digest
+    entries = parse_upload({"source": "applog", "format": "json"}, b'"a"\n{"line":"b"}\n')
+    assert entries == parse(entry_timeseries=["a", {"line": "b"}])
+    metrics = parse_upload({"source": "node_metrics", "format": "prometheus_matrix"}, json.dumps([_SERIES]).encode())
+    assert len(metrics.series) == 1
+    with pytest.raises(ObservationError, match="source"):
+        parse_upload({"format": "text"}, b"x")
+
+
+def test_a_matrix_may_come_in_prometheus_own_reply() -> None:
+    reply = {"status": "success", "data": {"resultType": "matrix", "result": [_SERIES]}}
+    assert parse_matrix(reply) == parse_matrix([_SERIES])
+    for wrong in ({"status": "error"}, "x", None, [5]):
+        with pytest.raises(ObservationError):
+            parse_matrix(wrong)

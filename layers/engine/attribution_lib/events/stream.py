@@ -6,6 +6,7 @@ filtering, which is the checkpoint that the next ingestion continues from.
 
 from __future__ import annotations
 
+from bisect import insort
 from typing import TYPE_CHECKING, Any
 
 from attribution_lib.events.event import Clock, Event, EventState, EventType, ExplainedBy, Position
@@ -51,8 +52,7 @@ class EventStream:
 
     def add(self, event: Event) -> Event:
         """Insert an event in order."""
-        self._events.append(event)
-        self._events.sort(key=event_order)
+        insort(self._events, event, key=event_order)
         self._by_symptom = self._by_type = None
         return event
 

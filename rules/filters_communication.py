@@ -14,23 +14,10 @@ if TYPE_CHECKING:
     from attribution_lib.rule_api import Event, EventStream, FilterContext
 
 AUTHOR = "attribution maintainers"
+PROVEN_TOGETHER = "ProvenTogether"
 ERRNO_READERS = frozenset({"FileErrno", "SharedMemoryFile", "TransientNetworkError", "CppException"})
 """Definitions that read an errno or a wrapper, whatever it is about."""
-LIBRARIES = (
-    "Nccl",
-    "Ib",
-    "Ofi",
-    "Efa",
-    "Gloo",
-    "Ucx",
-    "Mpi",
-    "Store",
-    "Watchdog",
-    "MemoryRegistration",
-    "UnreachableAddress",
-    "SocketNoRoute",
-    "ConnectionReset",
-)
+LIBRARIES = ("Nccl", "Ib", "Gloo", "Horovod", "Mpi", "ProcessGroup", "Store", "Ucx", "Watchdog")
 """How the rules over what communication libraries print are called."""
 WARNINGS = ("Connection attempt refused (retried)", "Port bind failed (logged)", "dmabuf registration refused")
 WAITERS = (
@@ -115,8 +102,21 @@ def _soon_after(failure: Event, error: Event) -> bool:
     return failure.stream != error.stream or (failure.last.line_num or 0) >= (error.first.line_num or 0)
 
 
-@filter_def("NcclPackagesCollide", AUTHOR, priority=FilterPriority.STANDARD)
-def nccl_packages_collide(context: FilterContext) -> None:
+@filter_def(PROVEN_TOGETHER, AUTHOR, priority=FilterPriority.STANDARD)
+def proven_together(context: FilterContext) -> None:
+    """What no line says alone: two kinds of evidence that together have one meaning.
+
+    Each finding names its symptom and takes the place of the line it was read from.
+    """
+    _nccl_packages_collide(context)
+    _leftover_rendezvous_file(context)
+    _launchers_share_rendezvous(context)
+    _faulty_rank_exited(context)
+    _preprocessing_outlasts_timeout(context)
+    _crash_inside_nccl(context)
+
+
+def _nccl_packages_collide(context: FilterContext) -> None:
     """NCCL packages of two CUDA majors installed in one environment overwrite each other's library."""
     groups: dict[tuple[object, ...], list[Event]] = {}
     for event in _facts(context.event_stream, "nccl_package"):
@@ -124,11 +124,10 @@ def nccl_packages_collide(context: FilterContext) -> None:
     for events in groups.values():
         if len({event.payload.get("cuda") for event in events}) > 1:
             last = max(events, key=lambda event: (event.first.line_num or 0, str(event.payload.get("cuda"))))
-            _derive(context, "NcclPackagesCollide", last, "Two NCCL packages installed over each other")
+            _derive(context, last, "Two NCCL packages installed over each other")
 
 
-@filter_def("LeftoverRendezvousFile", AUTHOR, priority=FilterPriority.STANDARD)
-def leftover_rendezvous_file(context: FilterContext) -> None:
+def _leftover_rendezvous_file(context: FilterContext) -> None:
     """A refused address that no host of the job has, in a job that meets through a file: the file is an old one."""
     stream = context.event_stream
     if next(_facts(stream, "file_rendezvous"), None) is None:
@@ -142,22 +141,20 @@ def leftover_rendezvous_file(context: FilterContext) -> None:
     for event in stream.bad(["NCCL connection refused", "NCCL connect failed"]):
         peer = str(event.payload.get("peer") or "")
         if known and peer and peer not in known:
-            _derive(context, "LeftoverRendezvousFile", event, "Left-over rendezvous file")
+            _derive(context, event, "Left-over rendezvous file")
 
 
-@filter_def("LaunchersShareRendezvous", AUTHOR, priority=FilterPriority.STANDARD)
-def launchers_share_rendezvous(context: FilterContext) -> None:
+def _launchers_share_rendezvous(context: FilterContext) -> None:
     """A bind conflict of the store at the start and a closed rendezvous later: several agents of a node in one."""
     stream = context.event_stream
     conflicts = stream.events(symptom=["Port bind failed (logged)", "Address already in use"])
     for closed in stream.bad(["Rendezvous closed"]):
         if any(event.stream == closed.stream and follows(closed, event) for event in conflicts):
-            _derive(context, "LaunchersShareRendezvous", closed, "Launchers share one rendezvous")
+            _derive(context, closed, "Launchers share one rendezvous")
             return
 
 
-@filter_def("FaultyRankExited", AUTHOR, priority=FilterPriority.STANDARD)
-def faulty_rank_exited(context: FilterContext) -> None:
+def _faulty_rank_exited(context: FilterContext) -> None:
     """A monitored barrier names a rank, and the launcher saw that rank end with an ordinary error code.
 
     Where the launcher's report is torn apart, it is enough that all ranks run on one host and that no exit code of the
@@ -171,7 +168,7 @@ def faulty_rank_exited(context: FilterContext) -> None:
     one_host = len(context.job.nodes) == 1 and bool(codes) and all(_is_ordinary(event) for event in codes)
     for barrier in stream.bad(["monitoredBarrier names a rank"]):
         if one_host or failed.intersection(ranks_in(barrier.payload.get("ranks"))):
-            _derive(context, "FaultyRankExited", barrier, "Faulty rank exited by itself")
+            _derive(context, barrier, "Faulty rank exited by itself")
             return
 
 
@@ -184,8 +181,7 @@ def _number(value: object) -> int:
     return int(text) if text.lstrip("-").isdigit() else 0
 
 
-@filter_def("PreprocessingOutlastsTimeout", AUTHOR, priority=FilterPriority.STANDARD)
-def preprocessing_outlasts_timeout(context: FilterContext) -> None:
+def _preprocessing_outlasts_timeout(context: FilterContext) -> None:
     """The progress bar of a data preparation still runs, ten minutes old or more, when waiting ranks give up."""
     stream = context.event_stream
     running = [bar for bar in _facts(stream, "preprocessing") if _is_running(bar)]
@@ -194,8 +190,7 @@ def preprocessing_outlasts_timeout(context: FilterContext) -> None:
         for bar in running:
             started = any(follows(step, bar) and follows(waiting, step) and step.stream == bar.stream for step in steps)
             if follows(waiting, bar) and not started:
-                rule = "PreprocessingOutlastsTimeout"
-                _derive(context, rule, waiting, "Preprocessing outlasts the process-group timeout")
+                _derive(context, waiting, "Preprocessing outlasts the process-group timeout")
                 return
 
 
@@ -211,29 +206,28 @@ def _minutes(bar: Event) -> int:
     return seconds // 60
 
 
-@filter_def("CrashInsideNccl", AUTHOR, priority=FilterPriority.STANDARD)
-def crash_inside_nccl(context: FilterContext) -> None:
+def _crash_inside_nccl(context: FilterContext) -> None:
     """A crash handler's signal line whose stack has NCCL frames is a crash inside NCCL."""
     stream = context.event_stream
     crashes = [event for event in stream.bad(["Worker crashed by signal"]) if definition_of(event) == "CrashHandler"]
     for frame in _facts(stream, "crash_frame"):
         before = [crash for crash in crashes if crash.stream == frame.stream and follows(frame, crash)]
         for crash in before[-1:]:
-            _derive(context, "CrashInsideNccl", crash, "Segmentation fault in NCCL")
+            _derive(context, crash, "Segmentation fault in NCCL")
 
 
 def _facts(stream: EventStream, kind: str) -> Iterator[Event]:
     return (event for event in stream.events(type=EventType.JOB_INFO) if event.payload.get("kind") == kind)
 
 
-def _derive(context: FilterContext, rule: str, event: Event, symptom: str) -> None:
+def _derive(context: FilterContext, event: Event, symptom: str) -> None:
     """The finding takes the place of the event it was read from, so that the line is told once."""
     found = context.event_stream.emit(
         event_type=EventType.BAD_NODE,
-        rule=rule,
+        rule=PROVEN_TOGETHER,
         derived_from=event,
         symptom=symptom,
         payload=dict(event.payload),
     )
     if event.event_type == EventType.BAD_NODE:
-        context.event_stream.discard(event, by=rule, explained_by=found)
+        context.event_stream.discard(event, by=PROVEN_TOGETHER, explained_by=found)

@@ -269,3 +269,12 @@ def test_the_most_nodes_a_job_may_have_and_one_more() -> None:
     assert len(build(nodes=f"n[1-{MAX_NODES}]").nodes) == MAX_NODES
     assert len(build(nodes=[f"n{number}" for number in range(MAX_NODES)]).nodes) == MAX_NODES
     assert faults({"job_id": "1", "nodes": [f"n{number}" for number in range(MAX_NODES + 1)]}) == ["job.nodes"]
+
+
+def test_many_host_lists_together_are_refused_as_early_as_one() -> None:
+    assert faults({"job_id": "1", "nodes": [f"n{number}[1-20000]" for number in range(20_000)]}) == ["job.nodes"]
+
+
+@pytest.mark.parametrize("value", [None, 5, "job", ["job_id"]])
+def test_what_is_no_object_is_refused(value: Any) -> None:
+    assert faults(value) == ["job"]

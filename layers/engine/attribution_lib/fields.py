@@ -141,6 +141,8 @@ class FieldChecker:
         elif isinstance(value, list | tuple):
             found = []
             for index, item in enumerate(value):
+                if len(found) > MAX_NODES:
+                    break
                 if isinstance(item, str) and "[" in item:
                     found.extend(self._expand(item, f"{address}[{index}]"))
                 else:
@@ -149,7 +151,7 @@ class FieldChecker:
             self.wrong_type(address, value, "a list of node names or a host list")
             return ()
         if len(found) > MAX_NODES:
-            self.fault(address, f"{len(found)} nodes", f"at most {MAX_NODES}")
+            self.fault(address, f"more than {MAX_NODES} nodes", f"at most {MAX_NODES}")
             return ()
         named = (self.node(item, place) for place, item in found)
         return tuple(dict.fromkeys(name for name in named if name is not None))

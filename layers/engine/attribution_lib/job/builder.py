@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from attribution_lib.errors import JobError
+from attribution_lib.errors import Fault, JobError
 from attribution_lib.fields import FieldChecker, read_zone
 from attribution_lib.job.model import JobInfo, Scheduler
 from attribution_lib.job.records import read_allocation_failure, read_cancellation, read_ranks
@@ -59,11 +59,13 @@ class JobInfoBuilder:
         naive_in_timezone: bool = False,
         nodes_suffice: bool = False,
     ) -> JobInfoBuilder:
-        """A builder for the ``job`` object of the wire or of a case folder.
+        """A builder for the ``job`` object of the wire or of a case folder; ``JobError`` when it is no object at all.
 
         ``naive_in_timezone`` reads times without an offset in ``timezone`` instead of refusing them; ``nodes_suffice``
         makes nodes without a window identity enough. Both are for case folders.
         """
+        if not isinstance(mapping, Mapping):
+            raise JobError([Fault("job", "", f"{type(mapping).__name__} given", "an object")])
         builder = cls(names=names)
         builder._fields = {str(key): value for key, value in mapping.items()}
         builder._naive_in_timezone = naive_in_timezone

@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEMO := $(addprefix samples/cases/,xid79-gpu-at-95c nvswitch-sxid-then-xid74-and-gsp-timeouts assertion-error-other-ranks-tcpstore-flag-warnings)
 
 .PHONY: help install demo test lint bench evaluate docs clean
 
@@ -21,7 +22,8 @@ $(STAMP): pyproject.toml
 install: $(STAMP) ## install the product and its tools into .venv
 
 demo: $(STAMP) ## attribute the sample failures and show the verdicts
-	$(BIN)/attribution demo
+	$(BIN)/attribution explain --table samples/cases/*
+	$(BIN)/attribution explain $(DEMO)
 
 lint: $(STAMP) ## formatting, lint, types, import direction, file sizes, rules
 	$(BIN)/ruff format --check .
@@ -36,6 +38,9 @@ lint: $(STAMP) ## formatting, lint, types, import direction, file sizes, rules
 test: lint ## every test that needs no extra server
 	$(BIN)/attribution rules test
 	$(BIN)/pytest
+
+torture: $(STAMP) ## a long run of concurrent sessions with crashes over the local store
+	$(BIN)/python tests/service_torture.py --operations 200000
 
 bench: $(STAMP) ## measure; prints JSON and writes bench/results.json
 	$(BIN)/python tests/bench/run.py

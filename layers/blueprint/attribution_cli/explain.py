@@ -12,7 +12,7 @@ import click
 from attribution_blueprint.case_files import Evidence, job_from, read_case_folder, read_job_file, read_loose_files
 from attribution_blueprint.errors import BlueprintError
 from attribution_blueprint.local import attribute_evidence, load_engine
-from attribution_cli.verdict_view import print_verdict
+from attribution_cli.verdict_view import print_table, print_verdict
 from attribution_lib.errors import AttributionError
 from attribution_lib.observation import Source
 from attribution_lib.text.escape import shown
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from attribution_lib.job.model import JobInfo
     from attribution_lib.rules.engine import RuleEngine
+    from attribution_service.result import EnrichedVerdict
 
 __all__ = ["explain"]
 
@@ -31,6 +32,9 @@ BAD_INPUT = 2
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @click.option("--json", "as_json", is_flag=True, help="Print one enriched verdict per PATH and line, in order.")
+@click.option(
+    "--table", "as_table", is_flag=True, help="Print one row per PATH: how it ended, whose problem, the root."
+)
 @click.option("--job", "job_file", type=click.Path(path_type=Path), help="job.toml of the loose files.")
 @click.option("--job-id", help="Job id of the loose files.")
 @click.option("--nodes", help="Nodes of the loose files: node[0001-0128] or a,b,c.")
@@ -40,7 +44,15 @@ BAD_INPUT = 2
 @click.option("--exit-code", help="Exit code as the scheduler prints it: code:signal.")
 @click.option("--source", type=click.Choice([source.value for source in Source]), help="Source of all loose files.")
 @click.option("--rules", "rules_dir", type=click.Path(path_type=Path), help="Another rules folder.")
-def explain(paths: tuple[str, ...], as_json: bool, rules_dir: Path | None, source: str | None, **job: Any) -> None:  # noqa: FBT001 -- click passes flags by name
+def explain(
+    paths: tuple[str, ...],
+    *,
+    as_json: bool,
+    as_table: bool,
+    rules_dir: Path | None,
+    source: str | None,
+    **job: Any,
+) -> None:
     """Explain why a job failed.
 
     PATH is a case folder (job.toml with applog.log, syslog.log, scheduler.log, node_metrics.json) or loose log files,
@@ -51,14 +63,22 @@ def explain(paths: tuple[str, ...], as_json: bool, rules_dir: Path | None, sourc
     except AttributionError as error:
         _complain(error)
         sys.exit(BAD_INPUT)
+    show = _show_json if as_json else print_verdict
+    rows: list[tuple[str, EnrichedVerdict]] = []
     failed = False
     for case, evidence in _evidence(paths, job, source):
         if isinstance(evidence, Exception):
             _complain(evidence)
             failed = True
             continue
-        _explain_one(case, evidence, engine, as_json=as_json)
+        verdict = _attributed(evidence, engine)
         failed = failed or any(report.status == "error" for report in evidence.reports)
+        if as_table:
+            rows.append((case, verdict))
+        else:
+            show(verdict, case)
+    if rows:
+        print_table(rows)
     sys.exit(BAD_INPUT if failed else 0)
 
 
@@ -92,18 +112,19 @@ def _job(options: dict[str, Any]) -> JobInfo:
     return job_from(fields, address="command line")
 
 
-def _explain_one(case: str, evidence: Evidence, engine: RuleEngine, *, as_json: bool) -> None:
+def _attributed(evidence: Evidence, engine: RuleEngine) -> EnrichedVerdict:
+    """The verdict; what was not read is told on standard error."""
     for path in evidence.ignored:
         click.echo(f"{shown(path)}: not read (not one of the files of a case folder)", err=True)
     for report in evidence.reports:
         if report.reason is not None:
             click.echo(shown(report.reason), err=True)
-    verdict = attribute_evidence(evidence, engine)
-    if as_json:
-        row = {"case": case, **verdict.model_dump(mode="json", by_alias=True)}
-        click.echo(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace"))
-    else:
-        print_verdict(verdict, case)
+    return attribute_evidence(evidence, engine)
+
+
+def _show_json(verdict: EnrichedVerdict, case: str) -> None:
+    row = {"case": case, **verdict.model_dump(mode="json", by_alias=True)}
+    click.echo(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _complain(error: Exception) -> None:

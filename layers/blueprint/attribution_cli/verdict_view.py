@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -12,13 +13,17 @@ from rich.text import Text
 from attribution_lib.text.escape import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from attribution_service.result import EnrichedVerdict
 
-__all__ = ["headline", "print_verdict"]
+__all__ = ["headline", "print_table", "print_verdict"]
 
 _CHAIN_ROWS = 16
+_COLUMNS = (("case", 12), ("ended", 9), ("whose problem", 15), ("sure", 6), ("root symptom", 16), ("bad nodes", 9))
+"""Columns of the table with the width below which they say nothing."""
 _NODES_SHOWN = 8
 _STYLES = {
     "hardware": "red",
@@ -42,6 +47,25 @@ def print_verdict(verdict: EnrichedVerdict, case: str) -> None:
     """Print one verdict for people."""
     console = Console(highlight=False, markup=False, emoji=False)
     console.print(Group(*_parts(verdict, case)))
+
+
+def print_table(rows: Sequence[tuple[str, EnrichedVerdict]]) -> None:
+    """Print one row per verdict: where it came from, how it ended, whose problem, the root, the bad nodes."""
+    table = Table(box=None, pad_edge=False)
+    for column, width in _COLUMNS:
+        table.add_column(column, overflow="ellipsis", no_wrap=True, min_width=width, max_width=44)
+    for case, verdict in rows:
+        root = verdict.root_cause.symptom if verdict.root_cause is not None else ""
+        nodes = ", ".join(node.node for node in verdict.bad_nodes[:_NODES_SHOWN])
+        table.add_row(
+            Text(shown(PurePath(case).name)),
+            verdict.terminal_state.value,
+            Text(verdict.sub_domain.value, style=_STYLES[verdict.sub_domain.value]),
+            verdict.confidence.value,
+            Text(shown(root)),
+            Text(shown(nodes)),
+        )
+    Console(highlight=False, markup=False, emoji=False).print(table)
 
 
 def headline(verdict: EnrichedVerdict) -> str:

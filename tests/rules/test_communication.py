@@ -204,3 +204,18 @@ def test_an_error_and_its_explanation_count_once() -> None:
     verdict, _ = attribute(lines)
     kept = [row for row in verdict.symptoms if row.symptom == "ncclRemoteError" and row.state != "discarded"]
     assert sum(row.occurrences for row in kept) == 5
+
+
+def test_an_address_that_maps_to_no_node_puts_no_fault_aside() -> None:
+    """A store's loopback address is no place; what stands on a node is judged as without it."""
+    lost = (
+        "[c10d] recvValue failed on SocketImpl(fd=6, addr=[::ffff:127.0.0.1]:37468, remote=[::ffff:127.0.0.1]:6006): x"
+    )
+    app = ["2026-06-01T03:00:05Z [rank0]: KeyError: 'labels'", f"2026-06-01T03:00:06Z {lost}"]
+    kernel = "2026-06-01T03:00:03Z node-0002 kernel: NVRM: Xid (PCI:0000:5d:00): 79, pid=1, GPU has fallen off the bus."
+    facts = JobInfoBuilder.from_mapping({"job_id": "1", "nodes": ["node-0001", "node-0002"], "state": "FAILED"}).build()
+    with Attributor(facts, bundled_engine()) as attributor:
+        attributor.ingest(Observation(Source.APPLOG, stream="applog.log", text="\n".join([*app, ""]).encode()))
+        attributor.ingest(Observation(Source.SYSLOG, stream="syslog.log", text=f"{kernel}\n".encode()))
+        verdict = attributor.attribute()
+    assert [row.node for row in verdict.bad_nodes] == ["node-0002"]

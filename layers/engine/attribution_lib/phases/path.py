@@ -55,9 +55,10 @@ def _path_nodes(stream: EventStream, job: JobInfo, registry: GeneratedSymptomReg
     nodes = {event.node for event in firsts if event.node is not None}
     if job.failed_node is not None:
         nodes.add(job.failed_node)
+    known = frozenset(job.nodes) or frozenset(event.node for event in failures if event.node is not None)
     for event in stream.events(type=EventType.BAD_PEERS) + failures:
         peer = event.payload.get("peer")
-        if isinstance(peer, str) and peer:
+        if isinstance(peer, str) and peer in known:  # an address that nothing maps to a node says no place
             nodes.add(peer)
     return frozenset(nodes)
 

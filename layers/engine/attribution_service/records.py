@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -236,5 +237,10 @@ def upload_sk(generation: str, object_key: str = "") -> str:
 
 
 def _known(cls: type[Any], item: Item) -> dict[str, Any]:
-    names = {known.name for known in fields(cls)}
+    names = _names(cls)
     return {name: value for name, value in item.items() if name in names}
+
+
+@cache
+def _names(cls: type[Any]) -> frozenset[str]:
+    return frozenset(known.name for known in fields(cls))

@@ -16,6 +16,7 @@ NODE_FACTS = (
 )
 """Node-down facts that name no part."""
 LOST_NODE = ("Job ended by a node failure", "Pod removed because its node was lost", "Nodes of the job did not boot")
+MISSING_FILES = ("Job script command failed", "File or path not found", "Program not found by Slurm (execve)")
 LAUNCH_CONTACT = ("Task launch lost contact with a node", "Tasks never started (Slurm)", "PMIx wire-up error")
 IMAGE_REASONS = (
     "Image reference wrong",
@@ -38,6 +39,7 @@ START_ECHOES = ("Container could not be started", "Image import failed", "Image 
 FILE_SYSTEM_FACTS = (
     "File system mount failed",
     "GPFS daemon down or expelled",
+    "Lustre client bug",
     "Lustre client evicted",
     "Lustre connection lost",
     "NFS server not responding",
@@ -50,7 +52,13 @@ cascade(
     author=AUTHOR,
     docs="A part or a kernel that failed on a node takes the node down: the scheduler only notices that it is gone.",
     causes=[ranks(800, 990)],
-    consequences=[*NODE_FACTS, "Unkillable processes on the node", "Slurm daemon failed on the node"],
+    consequences=[
+        *NODE_FACTS,
+        "Unkillable processes on the node",
+        "Slurm daemon failed on the node",
+        "Node service down, reported by a node monitor",
+        "Kernel trouble reported by a node monitor",
+    ],
     scope=CascadeScope.NODE,
     order=Order.BEFORE,
     slack=120,
@@ -118,8 +126,14 @@ cascade(
         "Slurm job credential expired",
         "Slurm prolog failed",
         "Slurm prolog or epilog not readable",
+        "User not known on a node (Slurm)",
     ],
-    consequences=[*LAUNCH_CONTACT, "Job held after a failed launch (Slurm)", "Slurm could not start the program"],
+    consequences=[
+        *LAUNCH_CONTACT,
+        "Job held after a failed launch (Slurm)",
+        "Slurm could not start the program",
+        "Slurm plug-in failed",
+    ],
     scope=CascadeScope.JOB,
     order=Order.ANY,
     priority=RefinerPriority.FINAL + 430,
@@ -134,6 +148,17 @@ cascade(
     scope=CascadeScope.JOB,
     order=Order.ANY,
     priority=RefinerPriority.FINAL + 430,
+)
+
+cascade(
+    "VanishedScriptExplainsExecve",
+    author=AUTHOR,
+    docs="A job script that slurmd itself wrote and cannot start is no program that the user named wrongly.",
+    causes=["Job script vanished on the node (Slurm)"],
+    consequences=["Program not found by Slurm (execve)", "Slurm could not start the program"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 425,
 )
 
 cascade(
@@ -199,7 +224,7 @@ cascade(
     author=AUTHOR,
     docs="A named reason why a container did not start or an image was not imported explains the plug-in's summary.",
     causes=START_REASONS,
-    consequences=START_ECHOES,
+    consequences=[*START_ECHOES, "Slurm plug-in failed"],
     scope=CascadeScope.JOB,
     order=Order.ANY,
     priority=RefinerPriority.FINAL + 450,
@@ -288,4 +313,27 @@ cascade(
     scope=CascadeScope.JOB,
     order=Order.ANY,
     priority=RefinerPriority.FINAL + 445,
+)
+
+cascade(
+    "MountExplainsMissingFiles",
+    author=AUTHOR,
+    docs="A file system that could not be mounted makes work directories, programs and files missing on that node.",
+    causes=["File system mount failed"],
+    consequences=["Work directory missing on a node", *MISSING_FILES],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    within=900,
+    priority=RefinerPriority.FINAL + 465,
+)
+
+cascade(
+    "WorkDirectoryExplainsMissingFiles",
+    author=AUTHOR,
+    docs="Tasks that were started in /tmp for want of their work directory do not find what they look for by its name.",
+    causes=["Work directory missing on a node"],
+    consequences=[*MISSING_FILES[:2]],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 466,
 )

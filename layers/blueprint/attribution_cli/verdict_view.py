@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["headline", "print_table", "print_verdict"]
 
 _CHAIN_ROWS = 16
+_PIPED_WIDTH = 160
+"""A table that goes to a file or a pager is not cut to the 80 columns of an unknown terminal."""
 _COLUMNS = (("case", 12), ("ended", 9), ("whose problem", 15), ("sure", 6), ("root symptom", 16), ("bad nodes", 9))
 """Columns of the table with the width below which they say nothing."""
 _NODES_SHOWN = 8
@@ -53,7 +56,8 @@ def print_table(rows: Sequence[tuple[str, EnrichedVerdict]]) -> None:
     """Print one row per verdict: where it came from, how it ended, whose problem, the root, the bad nodes."""
     table = Table(box=None, pad_edge=False)
     for column, width in _COLUMNS:
-        table.add_column(column, overflow="ellipsis", no_wrap=True, min_width=width, max_width=44)
+        fixed = column in ("ended", "whose problem", "sure")
+        table.add_column(column, overflow="fold", no_wrap=fixed, min_width=width, max_width=60)
     for case, verdict in rows:
         root = verdict.root_cause.symptom if verdict.root_cause is not None else ""
         nodes = ", ".join(node.node for node in verdict.bad_nodes[:_NODES_SHOWN])
@@ -65,7 +69,8 @@ def print_table(rows: Sequence[tuple[str, EnrichedVerdict]]) -> None:
             Text(shown(root)),
             Text(shown(nodes)),
         )
-    Console(highlight=False, markup=False, emoji=False).print(table)
+    width = None if sys.stdout.isatty() else _PIPED_WIDTH
+    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
 
 
 def headline(verdict: EnrichedVerdict) -> str:

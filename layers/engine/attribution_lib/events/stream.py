@@ -7,6 +7,7 @@ filtering, which is the checkpoint that the next ingestion continues from.
 from __future__ import annotations
 
 from bisect import insort
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from attribution_lib.events.event import Clock, Event, EventState, EventType, ExplainedBy, Position
@@ -138,7 +139,7 @@ class EventStream:
         event.explained_by = _explained(explained_by)
         self.uncertain_clearing = self.uncertain_clearing or uncertain
 
-    def emit(
+    def emit(  # noqa: PLR0913 -- what may differ from the event it is derived from, all keyword-only
         self,
         *,
         event_type: EventType | str,
@@ -157,35 +158,17 @@ class EventStream:
         if symptom is not None and self._known_symptoms is not None and symptom not in self._known_symptoms:
             msg = f"{rule} emits the symptom {symptom!r}, which no rule file declares"
             raise ValueError(msg)
-        source = derived_from
-        return self.add(
-            Event(
-                event_type=event_type,
-                rule=rule,
-                source=source.source,
-                stream=source.stream,
-                line_num=source.line_num,
-                timestamp=source.timestamp,
-                clock=source.clock,
-                node=node if node is not None else source.node,
-                rank=rank if rank is not None else source.rank,
-                device=device if device is not None else source.device,
-                symptom=symptom,
-                payload=dict(payload or {}),
-                datum=source.datum,
-                observation_id=source.observation_id,
-                occurrences=source.occurrences,
-                first=source.first,
-                last=source.last,
-                times=dict(source.times),
-                width=source.width,
-                samples=source.samples,
-                context_before=source.context_before,
-                context_after=source.context_after,
-                derived_from=source.rule,
-                node_declared=source.node_declared,
-            )
-        )
+        event = copy(derived_from)
+        event.event_type, event.rule, event.symptom = event_type, rule, symptom
+        event.node = node if node is not None else derived_from.node
+        event.rank = rank if rank is not None else derived_from.rank
+        event.device = device if device is not None else derived_from.device
+        event.payload = dict(payload or {})
+        event.times = dict(derived_from.times)
+        event.key_fields, event.fold, event.overflow = (), "", 0
+        event.state, event.original_type, event.changed_by, event.explained_by = EventState.ACTIVE, None, None, None
+        event.derived_from = derived_from.rule
+        return self.add(event)
 
 
 def _group(events: Iterable[Event], attribute: str) -> dict[str, list[Event]]:

@@ -50,6 +50,11 @@ class End:
             port=self.port or other.port,
         )
 
+    def identities(self) -> list[tuple[str, str]]:
+        """What identifies the end, by kind."""
+        named = (("node", self.node), ("ip", self.ip), ("gid", self.gid))
+        return [(kind, value) for kind, value in named if value is not None]
+
     @property
     def name(self) -> str | None:
         """How the end is called in a count: its node, else its address."""
@@ -142,19 +147,40 @@ def build_pairs(stream: EventStream, job: JobInfo) -> list[Pair]:
         for event in stream.events(type=EventType.BAD_PEERS)
         if event.payload.get("kind") == "ib_pair"
     ]
-    pairs: list[Pair] = []
+    found = _Pairs()
     for report in sorted(reports, key=Pair.order):
-        _add(pairs, report)
-    return sorted(pairs, key=Pair.order)
+        found.add(report)
+    return sorted(found.pairs, key=Pair.order)
 
 
-def _add(pairs: list[Pair], report: Pair) -> None:
-    for index, pair in enumerate(pairs):
-        found = pair.merged(report) or pair.merged(report.reversed())
-        if found is not None:
-            pairs[index] = found
-            return
-    pairs.append(report)
+@dataclass(slots=True)
+class _Pairs:
+    """Pairs under construction, indexed by what identifies their two ends, so that a report finds its own at once."""
+
+    pairs: list[Pair] = field(default_factory=list)
+    index: dict[frozenset[tuple[str, str]], list[int]] = field(default_factory=dict)
+
+    def add(self, report: Pair) -> None:
+        """Merge a report, as it is or turned round, into the first pair it fits; else it is a new pair."""
+        for number in sorted({number for key in _keys(report) for number in self.index.get(key, ())}):
+            pair = self.pairs[number]
+            found = pair.merged(report) or pair.merged(report.reversed())
+            if found is not None:
+                self._put(number, found)
+                return
+        self.pairs.append(report)
+        self._put(len(self.pairs) - 1, report)
+
+    def _put(self, number: int, pair: Pair) -> None:
+        self.pairs[number] = pair
+        for key in _keys(pair):
+            numbers = self.index.setdefault(key, [])
+            if number not in numbers:
+                numbers.append(number)
+
+
+def _keys(pair: Pair) -> list[frozenset[tuple[str, str]]]:
+    return [frozenset((one, other)) for one in pair.src.identities() for other in pair.dst.identities()]
 
 
 def _report(event: Event, addresses: Addresses, job: JobInfo) -> Pair:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from attribution_lib.events.stream import event_order
 from attribution_lib.observation import Source
 
 if TYPE_CHECKING:
@@ -60,21 +62,22 @@ def apply_cascade(cascade: Cascade, context: RefinerContext) -> None:
     """
     causes = context.registry.resolve(cascade.causes)
     consequences = context.registry.resolve(cascade.consequences)
-    by_place: dict[Hashable, list[Event]] = {}
+    causes_of: dict[Hashable, list[Event]] = {}
     for event in context.my_bad_nodes:
         if event.symptom in causes and event.state == "active":
             place = _place(event, cascade.scope)
             if place is not None:
-                by_place.setdefault(place, []).append(event)
-    if not by_place:
+                causes_of.setdefault(place, []).append(event)
+    if not causes_of:
         return
+    by_place = {place: _Causes.of(events) for place, events in causes_of.items()}
     for event in context.my_bad_nodes:
         if event.symptom not in consequences or event.state != "active":
             continue
         place = _place(event, cascade.scope)
         if place is None:
             continue
-        found = _first_cause(by_place.get(place, ()), event, cascade)
+        found = by_place[place].first_of(event, cascade) if place in by_place else None
         if found is not None:
             cause, certain = found
             context.event_stream.discard(event, by=cascade.name, explained_by=cause, uncertain=not certain)
@@ -99,14 +102,63 @@ def _machine(event: Event) -> Hashable | None:
     return event.node
 
 
-def _first_cause(causes: Iterable[Event], event: Event, cascade: Cascade) -> tuple[Event, bool] | None:
-    for cause in causes:
-        if cause.symptom == event.symptom or cause.state != "active":
-            continue
-        certain = _explains_in_time(cause, event, cascade)
-        if certain is not None:
-            return cause, certain
-    return None
+@dataclass(slots=True)
+class _Causes:
+    """The causes of one place by symptom, the earliest first: by time, and by line within a stream.
+
+    A cause that is discarded on the way never comes back, so it is dropped from the front for good.
+    """
+
+    ordered: dict[str, deque[Event]] = field(default_factory=dict)
+    timed: dict[str, deque[Event]] = field(default_factory=dict)
+    in_stream: dict[tuple[str, str, str], deque[Event]] = field(default_factory=dict)
+    untimed: dict[tuple[str, str, str], deque[Event]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> _Causes:
+        """Sort events that come in event order."""
+        found = cls()
+        for event in events:
+            symptom = event.symptom or ""
+            found.ordered.setdefault(symptom, deque()).append(event)
+            if event.first.timestamp is not None:
+                found.timed.setdefault(symptom, deque()).append(event)
+        for event in sorted(events, key=lambda event: event.first.line_num or 0):
+            stream = (event.symptom or "", event.source, event.stream)
+            found.in_stream.setdefault(stream, deque()).append(event)
+            if event.first.timestamp is None:
+                found.untimed.setdefault(stream, deque()).append(event)
+        return found
+
+    def first_of(self, event: Event, cascade: Cascade) -> tuple[Event, bool] | None:
+        """The first cause that explains the event, and whether it surely came in time."""
+        found: list[tuple[Event, bool]] = []
+        for symptom in self.ordered:
+            if symptom == event.symptom:
+                continue
+            for cause in self._candidates(symptom, event, cascade):
+                certain = _explains_in_time(cause, event, cascade)
+                if certain is not None:
+                    found.append((cause, certain))
+                    break
+        return min(found, key=lambda pair: event_order(pair[0]), default=None)
+
+    def _candidates(self, symptom: str, event: Event, cascade: Cascade) -> Iterable[Event]:
+        """The earlier a cause, the more it explains; only a bounded reach needs to look at all of them."""
+        if cascade.within is not None:
+            return (cause for cause in self.ordered[symptom] if cause.state == "active")
+        if cascade.order is Order.ANY:
+            return _first_active(self.ordered[symptom])
+        stream = (symptom, event.source, event.stream)
+        if event.first.timestamp is None:
+            return _first_active(self.in_stream.get(stream))
+        return (*_first_active(self.timed.get(symptom)), *_first_active(self.untimed.get(stream)))
+
+
+def _first_active(events: deque[Event] | None) -> Sequence[Event]:
+    while events and events[0].state != "active":
+        events.popleft()
+    return (events[0],) if events else ()
 
 
 def _explains_in_time(cause: Event, event: Event, cascade: Cascade) -> bool | None:

@@ -6,11 +6,18 @@ import json
 import tempfile
 import uuid
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moto import mock_aws
 
+from attribution_service.attribute import attribute
+from attribution_service.ingest import ingest
+from attribution_service.model import OpenRequest
+from attribution_service.service import EVERYTHING, Service
+from attribution_service.sessions import open_session
+from attribution_service.settings import Settings
 from attribution_service.stores.aws import AwsNames, aws_clients, aws_store
 from attribution_service.stores.aws_schema import SESSION_INDEXES, VERDICT_INDEXES, table_definition
 from attribution_service.stores.local import open_local
@@ -18,7 +25,10 @@ from attribution_service.stores.local import open_local
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from attribution_lib.rules.engine import RuleEngine
+    from attribution_service.model import Receipt
     from attribution_service.ports import Store
+    from attribution_service.service import Caller
 
 REGION = "us-east-1"
 
@@ -54,6 +64,49 @@ def local_folder_store(folder: Path) -> Iterator[Store]:
         yield back_end.store
     finally:
         back_end.close()
+
+
+START = 1_780_000_000
+"""The moment at which a test's clock stands: 2026-05-28T20:26:40Z."""
+
+
+class World:
+    """A service with everything a test wants to turn: clock, rules, settings."""
+
+    def __init__(self, store: Store, engine: RuleEngine, settings: Settings | None = None) -> None:
+        self.now = float(START)
+        self.engine = engine
+        self.later: list[str] = []
+        self.service = Service(store, lambda: self.engine, lambda: self.now, settings or Settings())
+
+    def with_settings(self, **settings: Any) -> Service:
+        """The service with other settings, for every call from now on."""
+        self.service = replace(self.service, settings=Settings(**settings))
+        return self.service
+
+    def asynchronous(self) -> Service:
+        """The service with a queue: what it puts off is appended to ``later``."""
+        self.service = replace(self.service, invoke_later=self.later.append)
+        return self.service
+
+    def open(self, attributor_id: str = "s", *, caller: Caller = EVERYTHING, ttl: int = 3600, **job: Any) -> str:
+        """Open a session of a failed two-node job."""
+        fields = {"job_id": "4711", "nodes": ["n1", "n2"], "state": "FAILED", **job}
+        request = OpenRequest(job=fields, attributor_id=attributor_id, ttl_seconds=ttl)
+        return open_session(self.service, caller, request).attributor_id
+
+    def send(self, *lines: Any, session: str = "s", **header: Any) -> Receipt:
+        """Ingest lines of an application log."""
+        return ingest(self.service, EVERYTHING, session, body_of(*lines, **header))
+
+    def verdict(self, session: str = "s") -> dict[str, Any]:
+        """The verdict now."""
+        found: dict[str, Any] = json.loads(attribute(self.service, EVERYTHING, session).verdict)
+        return found
+
+    def listed(self, prefix: str = "") -> list[str]:
+        """The keys of all objects under a prefix."""
+        return [info.key for info in self.service.store.objects.list(prefix)]
 
 
 def body_of(*entries: Any, **header: Any) -> bytes:

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service_kit import fast_folder, local_folder_store, moto_store
+from attribution_service.stores.crashing import CrashPlan, crashing_store
+from engine_kit import engine_of
+from service_kit import World, fast_folder, local_folder_store, moto_store
+from torture_rules import marking_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from attribution_lib.rules.engine import RuleEngine
     from attribution_service.ports import Store
 
 
@@ -31,8 +35,35 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-@pytest.fixture(params=["local", "aws"])
+@pytest.fixture(params=["local", "aws", "crashing"])
 def store(request: pytest.FixtureRequest, folder: Path) -> Iterator[Store]:
-    """Every kind of store in turn."""
-    with local_folder_store(folder) if request.param == "local" else moto_store() as made:
-        yield made
+    """Every kind of store in turn; the crashing one with a plan that lets it live."""
+    if request.param == "aws":
+        with moto_store() as made:
+            yield made
+        return
+    with local_folder_store(folder) as made:
+        yield made if request.param == "local" else crashing_store(made, CrashPlan(0.0))
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[RuleEngine]:
+    """The small rules of ``engine_kit``."""
+    path = fast_folder()
+    yield engine_of(path)
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def world(folder: Path, engine: RuleEngine) -> Iterator[World]:
+    """A service over a local store, with a clock that stands still until it is moved."""
+    with local_folder_store(folder / "store") as made:
+        yield World(made, engine)
+
+
+@pytest.fixture(scope="session")
+def marking() -> Iterator[RuleEngine]:
+    """Quite other rules."""
+    path = fast_folder()
+    yield marking_engine(path)
+    shutil.rmtree(path)

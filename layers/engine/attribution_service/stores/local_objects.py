@@ -47,7 +47,8 @@ class LocalObjects:
                 _write_synced(draft, body)
                 self._place(draft, path, if_absent=if_absent)
             except FileExistsError:
-                _sync(path.parent)  # whoever was first may not have come to this yet, and the caller will build on it
+                with suppress(FileNotFoundError):
+                    _sync(path.parent)  # whoever was first may not have come to this yet, and the caller builds on it
                 raise ObjectExistsError(key) from None
             finally:
                 with suppress(FileNotFoundError):
@@ -127,9 +128,10 @@ class LocalObjects:
                     os.link(draft, path)
                 else:
                     draft.replace(path)
-                _sync(path.parent)
             except FileNotFoundError:
                 continue
+            with suppress(FileNotFoundError):  # it was removed as soon as it was there, and its folder with it
+                _sync(path.parent)
             return
         raise StoreError(f"object {path.name!r}: its folder vanishes again and again; is it being removed?")
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from attribution_lib.rule_api import Event, EventStream, JobInfo
 
+_MAX_REPORTS = 5_000
+"""The first real errors of a job this large say all that its pairs can say."""
 FLUSH = "5"
 """IBV_WC_WR_FLUSH_ERR: the echo of an earlier error on the same connection."""
 
@@ -142,11 +144,9 @@ def canonical(name: str, job: JobInfo) -> str:
 def build_pairs(stream: EventStream, job: JobInfo) -> list[Pair]:
     """All pairs of the job, each once, in the order of their first error."""
     addresses = Addresses.learn(stream, job)
-    reports = [
-        _report(event, addresses, job)
-        for event in stream.events(type=EventType.BAD_PEERS)
-        if event.payload.get("kind") == "ib_pair"
-    ]
+    events = [event for event in stream.events(type=EventType.BAD_PEERS) if event.payload.get("kind") == "ib_pair"]
+    events.sort(key=lambda event: (event.payload.get("status") == FLUSH, *event.first.order(), event.key_fields))
+    reports = [_report(event, addresses, job) for event in events[:_MAX_REPORTS]]
     found = _Pairs()
     for report in sorted(reports, key=Pair.order):
         found.add(report)

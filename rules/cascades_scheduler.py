@@ -151,6 +151,17 @@ cascade(
 )
 
 cascade(
+    "MissingGpuExplainsDaemon",
+    author=AUTHOR,
+    docs="slurmd refuses to start when a GPU of its configuration has no device file: the daemon itself is well.",
+    causes=["GPU device file missing (Slurm)", "GPU count below configuration (Slurm)"],
+    consequences=["Slurm daemon failed on the node"],
+    scope=CascadeScope.NODE,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 424,
+)
+
+cascade(
     "VanishedScriptExplainsExecve",
     author=AUTHOR,
     docs="A job script that slurmd itself wrote and cannot start is no program that the user named wrongly.",
@@ -228,6 +239,17 @@ cascade(
     scope=CascadeScope.JOB,
     order=Order.ANY,
     priority=RefinerPriority.FINAL + 450,
+)
+
+cascade(
+    "ContainerStorageExplainsMissingImage",
+    author=AUTHOR,
+    docs="An image file that the plug-in itself could not write or read back is missing afterwards: not a wrong name.",
+    causes=["Container storage of the node not usable"],
+    consequences=["Image reference wrong"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 448,
 )
 
 cascade(

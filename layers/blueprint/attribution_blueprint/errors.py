@@ -1,6 +1,7 @@
 """Every error the orchestrator raises.
 
     BlueprintError
+    ├── DeploymentError   the template or a function that it names cannot be used; names the file
     ├── RuleHistoryError  a revision of the rules cannot be had
     └── EvidenceError     a case folder, a job file or a log file cannot be used; names the path
 
@@ -9,11 +10,15 @@ Messages say what was expected and what to do.
 
 from __future__ import annotations
 
-__all__ = ["BlueprintError", "EvidenceError", "RuleHistoryError"]
+__all__ = ["BlueprintError", "DeploymentError", "EvidenceError", "RuleHistoryError"]
 
 
 class BlueprintError(Exception):
     """Root of the tree."""
+
+
+class DeploymentError(BlueprintError):
+    """The template, or a function that it names, cannot be used; the message names the file."""
 
 
 class EvidenceError(BlueprintError):

@@ -16,6 +16,7 @@ __all__ = ["LazyGroup", "main"]
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("explain", "attribution_cli.explain:explain", "Explain why a job failed."),
+    ("serve", "attribution_cli.serve:serve", "Serve the v2 API on this machine."),
     ("rules", "attribution_cli.rules:rules", "Write, test, check and read the rules."),
 )
 """(name, module:attribute, one line of help) of every sub-command, in the order of the help text."""

@@ -1,0 +1,172 @@
+"""The part of API Gateway that the local server stands in for: HTTP requests to proxy events, proxy answers to HTTP."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import time
+import traceback
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, unquote
+from uuid import uuid4
+
+from attribution_service.errors import NotFoundError, ServiceError
+from attribution_service.http.problems import PROBLEM_JSON, problem_document
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Mapping
+
+    from attribution_blueprint.deployment import Deployment, Handler, Route
+    from attribution_service.http.host import Host
+
+__all__ = ["Answer", "Gateway", "Invocation", "Request", "answer_problem"]
+
+_STAGE = "local"
+
+
+class _MethodNotAllowedError(ServiceError):
+    status = 405
+    slug = "method-not-allowed"
+    title = "Method not allowed"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request as read from the connection."""
+
+    method: str
+    target: str
+    """Path and query as sent."""
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes
+    client: str = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One HTTP answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+@dataclass(slots=True)
+class Invocation:
+    """What Lambda hands to a handler as its context, and the host that stands in for the deployment."""
+
+    function_name: str
+    attribution_host: Host | None
+    timeout: float
+    aws_request_id: str = field(default_factory=lambda: str(uuid4()))
+    memory_limit_in_mb: int = 1024
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def invoked_function_arn(self) -> str:
+        """An ARN of no account."""
+        return f"arn:aws:lambda:local:000000000000:function:{self.function_name}"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Until the function's timeout; nobody is stopped by it here."""
+        return max(0, int((self.started + self.timeout - time.monotonic()) * 1000))
+
+
+class Gateway:
+    """Routes requests to handlers; used by many threads at once."""
+
+    def __init__(self, deployment: Deployment, handlers: Mapping[str, Handler], host: Host | None) -> None:
+        self._routes = deployment.routes
+        self._timeouts = {name: function.timeout for name, function in deployment.functions.items()}
+        self._names = {function.folder.name: name for name, function in deployment.functions.items()}
+        self._handlers = handlers
+        self._host = host
+
+    def answer(self, request: Request) -> Answer:
+        """The answer of the function that the request's route belongs to; 404 or 405 when there is none."""
+        path, _, query = request.target.partition("?")
+        allowed = []
+        for route in self._routes:
+            match = route.pattern.fullmatch(path)
+            if match and route.method == request.method:
+                return self._proxied(route, match, request, query)
+            if match:
+                allowed.append(route.method)
+        if allowed:
+            refused = _MethodNotAllowedError(f"this path takes {', '.join(sorted(allowed))}")
+            return answer_problem(refused, {"Allow": ", ".join(sorted(allowed))})
+        return answer_problem(NotFoundError("there is no such route"))
+
+    def invoke(self, name: str, event: Any) -> tuple[bool, Any]:
+        """Call a function by logical id, folder or ARN: (True, its answer), or (False, the error as Lambda reports it).
+
+        ``NotFoundError`` when there is no such function.
+        """
+        short = name.partition(":function:")[2].partition(":")[0] or name
+        logical = self._names.get(short, short)
+        handler = self._handlers.get(logical)
+        if handler is None:
+            msg = f"there is no function {short[:100]!r}"
+            raise NotFoundError(msg)
+        try:
+            return True, handler(event, Invocation(logical, self._host, self._timeouts[logical]))
+        except Exception as error:  # noqa: BLE001 -- Lambda reports whatever a function raises
+            trace = traceback.format_exc().splitlines()
+            return False, {"errorMessage": str(error), "errorType": type(error).__name__, "stackTrace": trace}
+
+    def _proxied(self, route: Route, match: re.Match[str], request: Request, query: str) -> Answer:
+        worked, answer = self.invoke(route.function, _event(route, match, request, query))
+        if worked:
+            return _read_answer(answer)
+        sys.stderr.write("\n".join(answer["stackTrace"]) + "\n")
+        return answer_problem(ServiceError("the function failed"))
+
+
+def answer_problem(error: ServiceError, headers: Mapping[str, str] | None = None) -> Answer:
+    """A refusal of the server itself, in the service's envelope."""
+    document = problem_document(error, str(uuid4()))
+    return Answer(error.status, {"Content-Type": PROBLEM_JSON, **(headers or {})}, json.dumps(document).encode())
+
+
+def _event(route: Route, match: re.Match[str], request: Request, query: str) -> dict[str, Any]:
+    """The REST API's proxy event, with the body in Base64 as for binary media types."""
+    path = request.target.partition("?")[0]
+    many = parse_qs(query, keep_blank_values=True, errors="replace") or None
+    return {
+        "resource": route.path,
+        "path": path,
+        "httpMethod": request.method,
+        "headers": dict(request.headers),
+        "multiValueHeaders": {name: [value] for name, value in request.headers.items()},
+        "queryStringParameters": {name: values[-1] for name, values in many.items()} if many else None,
+        "multiValueQueryStringParameters": many,
+        "pathParameters": {name: unquote(value) for name, value in match.groupdict().items()} or None,
+        "stageVariables": None,
+        "requestContext": {
+            "resourcePath": route.path,
+            "httpMethod": request.method,
+            "path": path,
+            "stage": _STAGE,
+            "requestId": str(uuid4()),
+            "requestTimeEpoch": int(time.time() * 1000),
+            "identity": {"sourceIp": request.client, "userAgent": request.headers.get("user-agent", "")},
+        },
+        "body": base64.b64encode(request.body).decode() if request.body else None,
+        "isBase64Encoded": bool(request.body),
+    }
+
+
+def _read_answer(answer: Any) -> Answer:
+    if not isinstance(answer, dict) or "statusCode" not in answer:
+        return answer_problem(ServiceError("the function gave no answer that a gateway takes"))
+    headers = {str(name): str(value) for name, value in (answer.get("headers") or {}).items()}
+    for name, values in (answer.get("multiValueHeaders") or {}).items():
+        headers[str(name)] = ", ".join(map(str, values))
+    body = answer.get("body") or ""
+    data = base64.b64decode(body) if answer.get("isBase64Encoded") else str(body).encode("utf-8", "replace")
+    return Answer(HTTPStatus(int(answer["statusCode"])), headers, data)

@@ -1,0 +1,237 @@
+"""The service on one machine: the deployed handlers behind a threaded HTTP server, over the local store.
+
+Binds to the loopback by default. Another address needs a token. The Host header is checked, so that a page in a browser
+cannot reach the server under a name of its own, and requests that a page sends are refused altogether.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+from dataclasses import dataclass, field
+from hmac import compare_digest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote, urlsplit
+
+from attribution_blueprint.gateway import Answer, Request, answer_problem
+from attribution_service.errors import ForbiddenError, InvalidRequestError, ServiceError, TooLargeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from attribution_blueprint.gateway import Gateway
+
+__all__ = ["Guard", "LocalServer", "is_loopback"]
+
+_MAX_BODY = 10 << 20
+"""What the gateway takes; the service's own limit is lower and says more."""
+_DRAINED = 64 << 20
+"""A refused body is read up to this, so that the client gets to read the refusal."""
+_IDLE_SECONDS = 75
+_INVOKE = re.compile(r"/2015-03-31/functions/([^/]+)/invocations")
+_UPLOAD = "/_upload/"
+_NO_CONTENT = 204
+_NOT_MODIFIED = 304
+
+
+class _UnauthorizedError(ServiceError):
+    status = 401
+    slug = "unauthorized"
+    title = "A token is needed"
+
+
+class _MisdirectedError(ServiceError):
+    status = 421
+    slug = "misdirected-request"
+    title = "Not this server"
+
+
+class _LengthRequiredError(ServiceError):
+    status = 411
+    slug = "length-required"
+    title = "A length is needed"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server bound to this name or address."""
+    return host in ("localhost", "::1") or re.fullmatch(r"127(?:\.\d{1,3}){3}", host) is not None
+
+
+def _hostname(header: str) -> str:
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Which requests are let in."""
+
+    names: frozenset[str] = frozenset({"localhost", "127.0.0.1", "::1"})
+    """Host names under which the server may be addressed."""
+    token: str = field(default="", repr=False)
+    """What ``Authorization: Bearer`` must carry; empty: nothing."""
+
+    def refusal(self, headers: Any, path: str) -> ServiceError | None:
+        """Why a request is not let in; None when it is."""
+        host = _hostname(headers.get("Host", ""))
+        if host not in self.names:
+            return _MisdirectedError(f"host {host[:100]!r} is not one of this server's", names=sorted(self.names))
+        if headers.get("Origin") is not None:
+            return ForbiddenError("requests from pages of a browser are not taken")
+        given = headers.get("Authorization", "").removeprefix("Bearer ").encode("utf-8", "replace")
+        if self.token and not path.startswith(_UPLOAD) and not compare_digest(given, self.token.encode()):
+            return _UnauthorizedError("send Authorization: Bearer with the server's token")
+        return None
+
+
+class LocalServer(ThreadingHTTPServer):
+    """One thread a connection. ``serve_forever`` runs until ``shutdown``; ``drain`` waits for requests under way."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    gateway: Gateway
+    """Set before ``serve_forever``: the port may have to be known first."""
+    accept_upload: Callable[[str, BinaryIO], None] | None = None
+
+    def __init__(self, address: tuple[str, int], guard: Guard, *, lambda_api: bool = False) -> None:
+        self.guard = guard
+        self.lambda_api = lambda_api
+        self.busy = 0
+        self.idle = threading.Condition()
+        if ":" in address[0]:
+            self.address_family = socket.AF_INET6
+        super().__init__(address, _Connection)
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self.server_address[1])
+
+    def drain(self, seconds: float) -> bool:
+        """Wait until no request is under way; False when some still are after so long."""
+        with self.idle:
+            return self.idle.wait_for(lambda: self.busy == 0, seconds)
+
+
+class _Connection(BaseHTTPRequestHandler):
+    """Requests of one connection, one after the other."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "attribution"
+    sys_version = ""
+    timeout = _IDLE_SECONDS
+    disable_nagle_algorithm = True
+    wbufsize = -1  # head and body in one packet; unbuffered they cost 40 ms a request (Nagle and delayed ACK)
+
+    def log_message(self, *arguments: Any) -> None:
+        """The functions log what they answer."""
+
+    def _serve(self) -> None:
+        server = cast("LocalServer", self.server)
+        with server.idle:
+            server.busy += 1
+        try:
+            self._send(self._answer(server))
+        except (ConnectionError, TimeoutError):  # the client is gone
+            self.close_connection = True
+        finally:
+            with server.idle:
+                server.busy -= 1
+                server.idle.notify_all()
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = _serve  # noqa: N815 -- the base class's names
+
+    def _answer(self, server: LocalServer) -> Answer:
+        length = self.headers.get("Content-Length", "0")
+        if "Transfer-Encoding" in self.headers or not re.fullmatch(r"\d{1,15}", length, re.ASCII):
+            self.close_connection = True
+            return answer_problem(_LengthRequiredError("send Content-Length; chunked bodies are not taken"))
+        refusal = server.guard.refusal(self.headers, self.path)
+        if refusal is not None:
+            self._discard(int(length))
+            return answer_problem(refusal)
+        if self.command == "PUT" and self.path.startswith(_UPLOAD) and server.accept_upload is not None:
+            return self._upload(server.accept_upload, int(length))
+        if int(length) > _MAX_BODY:
+            self._discard(int(length))
+            return answer_problem(TooLargeError(f"the body has {length} bytes", limit=_MAX_BODY))
+        return self._dispatch(server, self.rfile.read(int(length)))
+
+    def _dispatch(self, server: LocalServer, body: bytes) -> Answer:
+        invoked = _INVOKE.fullmatch(self.path)
+        if server.lambda_api and invoked and self.command == "POST":
+            return self._invoke(server.gateway, unquote(invoked[1]), body)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return server.gateway.answer(Request(self.command, self.path, headers, body, str(self.client_address[0])))
+
+    def _invoke(self, gateway: Gateway, name: str, body: bytes) -> Answer:
+        """The Lambda API's Invoke: what ``aws lambda invoke --endpoint-url`` sends."""
+        try:
+            event = json.loads(body or b"{}")
+        except ValueError:
+            return answer_problem(InvalidRequestError("the payload is not JSON"))
+        kind = self.headers.get("X-Amz-Invocation-Type", "RequestResponse")
+        if kind == "Event":
+            threading.Thread(target=gateway.invoke, args=(name, event)).start()
+            return Answer(202, {})
+        try:
+            worked, answer = gateway.invoke(name, event)
+        except ServiceError as error:
+            return answer_problem(error, {"X-Amzn-ErrorType": "ResourceNotFoundException"})
+        failed = {} if worked else {"X-Amz-Function-Error": "Unhandled"}
+        headers = {"Content-Type": "application/json", "X-Amz-Executed-Version": "$LATEST", **failed}
+        return Answer(200, headers, json.dumps(answer).encode())
+
+    def _upload(self, accept: Callable[[str, BinaryIO], None], length: int) -> Answer:
+        """A body that was announced: straight into the store, whatever its size."""
+        body = _Bounded(self.rfile, length)
+        try:
+            accept(self.path.removeprefix(_UPLOAD), cast("BinaryIO", body))
+        except ServiceError as error:
+            self._discard(body.left)
+            return answer_problem(error)
+        return Answer(200, {})
+
+    def _discard(self, length: int) -> None:
+        """Read a body that nobody wants, unless it is so long that closing is kinder."""
+        if length > _DRAINED:
+            self.close_connection = True
+            return
+        rest = _Bounded(self.rfile, length)
+        while rest.read(1 << 20):
+            pass
+
+    def _send(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        if answer.status not in (_NO_CONTENT, _NOT_MODIFIED):
+            self.send_header("Content-Length", str(len(answer.body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD" and answer.status not in (_NO_CONTENT, _NOT_MODIFIED):
+            self.wfile.write(answer.body)
+        self.wfile.flush()
+
+
+class _Bounded:
+    """The rest of one request's body: never a byte of the next request."""
+
+    def __init__(self, stream: Any, length: int) -> None:
+        self._stream = stream
+        self.left = length
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to ``size`` bytes of what is left."""
+        wanted = self.left if size < 0 else min(size, self.left)
+        block: bytes = self._stream.read(wanted) if wanted else b""
+        self.left = self.left - len(block) if block else 0
+        return block

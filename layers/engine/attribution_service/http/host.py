@@ -1,0 +1,86 @@
+"""What a function runs in: its service, who may call, where counts go. In Lambda it is made from the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attribution_service.http.access import Access, read_access
+from attribution_service.service import Service
+from attribution_service.settings import read_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from attribution_lib.rules.engine import RuleEngine
+
+__all__ = ["Host", "deployed_host", "host_of", "remembered"]
+
+RULES_CACHE = "ATTRIBUTION_RULES_CACHE"
+"""Folder of compiled rule databases; in the layer they were made by its build."""
+
+
+def _print_line(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The surroundings of a function; the local server and tests hand one over as ``context.attribution_host``."""
+
+    service: Service
+    access: Access = field(default_factory=Access)
+    write_metrics: Callable[[str], None] = _print_line
+
+
+def host_of(context: Any) -> Host:
+    """The host that the invocation carries, else the deployment's, made on the first call of the process."""
+    carried: Host | None = getattr(context, "attribution_host", None)
+    return carried if carried is not None else _deployed()
+
+
+@cache
+def _deployed() -> Host:
+    return deployed_host(os.environ)
+
+
+def deployed_host(environment: Mapping[str, str]) -> Host:
+    """The host of a deployment; ``InvalidRequestError`` names each variable that is missing or wrong."""
+    # boto3 is slow to import and not installed where only the local back end is used.
+    from attribution_service.stores.aws_deployment import deployed_store, invoker  # noqa: PLC0415 -- see above
+
+    service = Service(
+        store=deployed_store(environment),
+        engine=remembered(lambda: _load_engine(environment)),
+        clock=time.time,
+        settings=read_settings(environment),
+        invoke_later=invoker(environment),
+    )
+    return Host(service, read_access(environment))
+
+
+def remembered(load: Callable[[], RuleEngine]) -> Callable[[], RuleEngine]:
+    """A provider that loads once, however many threads ask at the same time."""
+    lock = threading.Lock()
+    kept: list[RuleEngine] = []
+
+    def provide() -> RuleEngine:
+        with lock:
+            if not kept:
+                kept.append(load())
+            return kept[0]
+
+    return provide
+
+
+def _load_engine(environment: Mapping[str, str]) -> RuleEngine:
+    from attribution_lib.rules.loader import load_engine  # noqa: PLC0415 -- routes that need no rules start faster
+
+    folder = environment.get(RULES_CACHE, "")
+    return load_engine(cache_dir=Path(folder) if folder else None)

@@ -173,16 +173,18 @@ def first_application_failure(context: RefinerContext) -> None:
     wrapper explains nothing.
     """
     failures = [event for event in context.my_bad_nodes if event.state == "active" and event.symptom is not None]
-    causes = [event for event in failures if _may_explain(event, context)]
+    earliest = _earliest([event for event in failures if _may_explain(event, context)])
     for event in failures:
         if not is_application(event, context.registry) and event.symptom not in _AFTERMATH:
             continue
-        cause = _first(causes, event, context)
+        cause = _first(earliest, event, context)
         if cause is not None:
             context.event_stream.discard(event, by="FirstApplicationFailure", explained_by=cause)
 
 
 _AFTERMATH = ("Segmentation fault", "Bus error", "Trace trap", "Process killed", "Python TimeoutError")
+_Earliest = dict[tuple[str, str], dict[str, "Event"]]
+"""{(source, stream): {symptom: its first event}}; under ("", "") the first by time of all streams."""
 
 
 def _may_explain(event: Event, context: RefinerContext) -> bool:
@@ -191,10 +193,28 @@ def _may_explain(event: Event, context: RefinerContext) -> bool:
     return symptom.root and (primary or event.symptom in _AMBIGUOUS_GPU_FAULTS)
 
 
-def _first(causes: Iterable[Event], event: Event, context: RefinerContext) -> Event | None:
+def _earliest(causes: Iterable[Event]) -> _Earliest:
+    """The first event of each symptom, in each stream and by time: no later one explains more."""
+    found: _Earliest = {}
+    for cause in causes:
+        places = [(cause.source, cause.stream)]
+        if cause.first.timestamp is not None:
+            places.append(("", ""))
+        for place in places:
+            known = found.setdefault(place, {})
+            symptom = cause.symptom or ""
+            if symptom not in known or before(cause, known[symptom]):
+                known[symptom] = cause
+    return found
+
+
+def _first(earliest: _Earliest, event: Event, context: RefinerContext) -> Event | None:
     """The first cause that is known to precede the event."""
     found: Event | None = None
-    for cause in causes:
+    places = [(event.source, event.stream)]
+    if event.first.timestamp is not None:
+        places.append(("", ""))
+    for cause in (cause for place in places for cause in earliest.get(place, {}).values()):
         if cause is event or cause.state != "active" or not _explains(cause, event, context):
             continue
         if found is None or before(cause, found):
@@ -221,13 +241,20 @@ def _explains(cause: Event, event: Event, context: RefinerContext) -> bool:
 )
 def failed_collective_explains_later_exception(context: RefinerContext) -> None:
     """An exception of a rank after its own collective failed works on data that never arrived."""
-    failed = [event for event in context.my_bad_nodes if event.symptom in _COLLECTIVE_FAILED]
+    failed: dict[tuple[str, str, int | None], Event] = {}
     for event in context.my_bad_nodes:
-        if event.state != "active" or generality(event, context.registry) < 2:  # noqa: PLR2004 -- an exception's class
+        if event.symptom in _COLLECTIVE_FAILED and event.state == "active":
+            place = (event.source, event.stream, event.rank)
+            if place not in failed or before(event, failed[place]):
+                failed[place] = event
+    for event in context.my_bad_nodes:
+        cause = failed.get((event.source, event.stream, event.rank))
+        if cause is None or event.state != "active" or generality(event, context.registry) < _CLASS_ALONE:
             continue
-        for cause in failed:
-            same = (cause.source, cause.stream, cause.rank) == (event.source, event.stream, event.rank)
-            if cause.state == "active" and same and before(cause, event):
-                by = "FailedCollectiveExplainsLaterException"
-                context.event_stream.discard(event, by=by, explained_by=cause)
-                break
+        if before(cause, event):
+            by = "FailedCollectiveExplainsLaterException"
+            context.event_stream.discard(event, by=by, explained_by=cause)
+
+
+_CLASS_ALONE = 2
+"""From this generality on a reading says no more than an exception's class."""

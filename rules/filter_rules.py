@@ -59,25 +59,32 @@ def quoted_source_code(context: FilterContext) -> None:
     `    raise IOError("image file is truncated "` stands two lines above the OSError that counts.
     """
     stream = context.event_stream
+    moved = []
     for event in [event for event in stream.bad() if event.source == "applog" and _CODE.search(event.datum)]:
-        real = next((sample for sample in event.samples if not _CODE.search(sample.datum)), None)
+        real = next((index for index, sample in enumerate(event.samples) if not _CODE.search(sample.datum)), None)
         if real is None:
             stream.demote(event, by="QuotedSourceCode")
             continue
-        place = Position(real.timestamp, real.stream, real.line_num)
-        moved = replace(
-            event,
-            timestamp=real.timestamp,
-            stream=real.stream,
-            line_num=real.line_num,
-            datum=real.datum,
-            first=place,
-            context_before=(),
-            context_after=(),
-            derived_from=event.rule,
-        )
-        stream.discard(event, by="QuotedSourceCode", explained_by=moved)
-        stream.add(moved)
+        there = _at(event, real)
+        stream.discard(event, by="QuotedSourceCode", explained_by=there)
+        moved.append(there)
+    stream.add_all(moved)
+
+
+def _at(event: Event, index: int) -> Event:
+    """The event as it stands at another of its sample lines."""
+    sample = event.samples[index]
+    return replace(
+        event,
+        timestamp=sample.timestamp,
+        stream=sample.stream,
+        line_num=sample.line_num,
+        datum=sample.datum,
+        first=Position(sample.timestamp, sample.stream, sample.line_num),
+        context_before=(),
+        context_after=(),
+        derived_from=event.rule,
+    )
 
 
 @filter_def("ExceptionOnlyLogged", AUTHOR, priority=FilterPriority.EARLY + 200)
@@ -145,8 +152,8 @@ def bus_error_in_a_pod(context: FilterContext) -> None:
     """In a pod /dev/shm is 64 MB unless the job's spec mounts more: a data worker's bus error there is the spec's."""
     if context.job.scheduler.value not in _PODS:
         return
-    for event in context.event_stream.bad(["DataLoader worker killed by a bus error"]):
-        _replace(context.event_stream, event, "BusErrorInAPod", "Shared memory of the pod too small")
+    events = context.event_stream.bad(["DataLoader worker killed by a bus error"])
+    _replace(context.event_stream, events, "BusErrorInAPod", "Shared memory of the pod too small")
 
 
 @filter_def("NoMemoryAtTheFirstCollective", AUTHOR, priority=FilterPriority.STANDARD)
@@ -163,45 +170,64 @@ def no_memory_at_the_first_collective(context: FilterContext) -> None:
         if "torch/distributed/" in str(event.payload.get("frame"))
         for line in lines_of(event)
     }
-    for event in stream.bad(["cudaErrorMemoryAllocation"]):
-        early = not any(before(step, event) for step in progress)
-        if early and any(line in inside for line in lines_of(event)):
-            rule = "NoMemoryAtTheFirstCollective"
-            _replace(stream, event, rule, "No GPU memory at the first collective")
+    inside_one = [
+        event
+        for event in stream.bad(["cudaErrorMemoryAllocation"])
+        if not any(before(step, event) for step in progress) and any(line in inside for line in lines_of(event))
+    ]
+    _replace(stream, inside_one, "NoMemoryAtTheFirstCollective", "No GPU memory at the first collective")
 
 
 @filter_def("TrainingWentOn", AUTHOR, priority=FilterPriority.STANDARD + 100)
 def training_went_on(context: FilterContext) -> None:
     """An error after which training went on for minutes is not why the job ended, if it failed again later."""
     stream = context.event_stream
-    progress = _facts(stream, "progress")
-    failures = [event for event in stream.bad() if is_application(event, context.registry)]
-    if not progress or len(failures) < 2:  # noqa: PLR2004 -- without a later failure the only one is the best there is
-        return
-    for step in progress:
-        later = [event for event in failures if _gap(step, event, after=True)]
-        for event in failures if later else ():
-            if event.state == "active" and _gap(event, step, after=False):
-                stream.demote(event, by="TrainingWentOn", explained_by=later[0])
+    last = _latest_by_stream(_facts(stream, "progress"))
+    failures: dict[tuple[str, str], list[Event]] = {}
+    for event in stream.bad() if last else ():
+        if is_application(event, context.registry):
+            failures.setdefault((event.source, event.stream), []).append(event)
+    for place, events in failures.items():
+        step = last.get(place)
+        if step is not None:
+            _demote_survived(stream, events, step)
 
 
-def _gap(first: Event, second: Event, *, after: bool) -> bool:
-    """``second`` begins after the last of ``first``; for progress after an error, long after it."""
-    if (first.source, first.stream) != (second.source, second.stream):
-        return False
-    mine, theirs = first.last, second.first if after else second.last
-    if mine.timestamp is not None and theirs.timestamp is not None:
-        distance = (theirs.timestamp - mine.timestamp) / 1_000_000
-        return distance >= (0 if after else _SURVIVED_SECONDS)
-    return (theirs.line_num or 0) - (mine.line_num or 0) > (0 if after else _SURVIVED_LINES)
+def _demote_survived(stream: EventStream, events: list[Event], step: Event) -> None:
+    """Demote what stands long before the stream's last step, when something else stands after that step."""
+    later = next((event for event in events if _gap(step.last, event.first) > 0), None)
+    for event in events if later is not None else ():
+        if _gap(event.last, step.last) > (_SURVIVED_SECONDS if _timed(event, step) else _SURVIVED_LINES):
+            stream.demote(event, by="TrainingWentOn", explained_by=later)
+
+
+def _latest_by_stream(steps: list[Event]) -> dict[tuple[str, str], Event]:
+    latest: dict[tuple[str, str], Event] = {}
+    for step in steps:
+        known = latest.setdefault((step.source, step.stream), step)
+        if _gap(known.last, step.last) > 0:
+            latest[(step.source, step.stream)] = step
+    return latest
+
+
+def _timed(event: Event, step: Event) -> bool:
+    return event.last.timestamp is not None and step.last.timestamp is not None
+
+
+def _gap(first: Position, second: Position) -> float:
+    """From one place in a stream to another: seconds where both are timed, else lines."""
+    if first.timestamp is not None and second.timestamp is not None:
+        return (second.timestamp - first.timestamp) / 1_000_000
+    return (second.line_num or 0) - (first.line_num or 0)
 
 
 def _facts(stream: EventStream, kind: str) -> list[Event]:
     return [event for event in stream.events(type=EventType.JOB_INFO) if event.payload.get("kind") == kind]
 
 
-def _replace(stream: EventStream, event: Event, rule: str, symptom: str) -> None:
-    """The finding takes the place of the event it was read from, so that the line is told once."""
-    payload = dict(event.payload)
-    found = stream.emit(event_type=EventType.BAD_NODE, rule=rule, derived_from=event, symptom=symptom, payload=payload)
-    stream.discard(event, by=rule, explained_by=found)
+def _replace(stream: EventStream, events: list[Event], rule: str, symptom: str) -> None:
+    """The finding takes the place of the events it was read from, so that a line is told once."""
+    found = [replace(event, rule=rule, symptom=symptom, derived_from=event.rule) for event in events]
+    for event, finding in zip(events, found, strict=True):
+        stream.discard(event, by=rule, explained_by=finding)
+    stream.add_all(found)

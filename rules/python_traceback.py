@@ -46,23 +46,27 @@ class Traceback:
     _RICH = re.compile(r"[│|]\s+(?P<file>\S+\.py):(?P<line>\d+) in (?P<function>\S+)")
     _EXCEPTION = re.compile(r"(?P<exception>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (?P<message>\S.*))?\s*$")
     _BOX = "│╭╰❱"
+    _BLANKS = 2
+    """Empty lines that a prefix or a box may leave inside of a stack."""
 
     def __init__(self, header: str, *, ignored: bool) -> None:
         self._ignored = ignored
         self._column = max(header.find("Traceback"), 0)
         self._frames: list[Frame] = []
         self._fed = 0
+        self._blank = 0
         self._found: re.Match[str] | None = None
+        self.complete = False
+        """True once the exception line was taken: nothing after it belongs to the traceback."""
 
     def feed(self, line: str) -> bool:
         """Take a line of the stack; the exception line is the last one."""
-        if self._found is not None:
-            return False
         self._fed += 1
         if self._is_stack(line):
-            return True
+            return self._blank <= self._BLANKS
         self._found = self._EXCEPTION.match(line[self._column :] if self._column else line)
-        return self._found is not None
+        self.complete = self._found is not None
+        return self.complete
 
     def _is_stack(self, line: str) -> bool:
         frame = self._FRAME.search(line) or self._RICH.search(line)
@@ -72,9 +76,11 @@ class Traceback:
             self._frames.append(Frame(frame["file"], frame["line"], (frame["function"] or "").strip()))
             return True
         body = line[self._column :]
-        header = "Traceback (most recent call last)" in line
-        boxed = any(mark in line for mark in self._BOX)
-        return not body.strip() or body[:1].isspace() or boxed or (header and not self._frames)
+        if not body.strip():
+            self._blank += 1
+            return True
+        header = self._ignored and self._fed == 1 and "Traceback (most recent call last)" in line
+        return body[:1].isspace() or header or any(mark in line for mark in self._BOX)
 
     def finalize(self, *, truncated: bool) -> Iterator[Emission]:
         """A fact with exception and frames; the exception as an error of its own, unless Python ignored it."""

@@ -19,6 +19,8 @@ __all__ = ["Segment", "run_accumulator"]
 
 MAX_LINES = 2_000
 MAX_BYTES = 64 * 1024
+_MEMORY = 16_384
+"""How many prefixes are remembered before the memory starts afresh."""
 Segment = tuple[int, int]
 """Bounds of one line in the buffer."""
 
@@ -32,26 +34,33 @@ def run_accumulator(  # noqa: PLR0913 -- trigger, its place and its reader; all 
     trigger: Segment,
     prefix: Prefix,
     source: Source,
+    memory: dict[int, Prefix],
 ) -> Iterable[tuple[Emission, Segment]]:
     """The emissions of one triggered accumulator, each with the line that is its evidence.
 
     Lines of other ranks or nodes in between are skipped; they count towards the limit of 2,000 lines or 64 KiB.
+    ``memory`` keeps the prefixes of lines that several accumulators pass, by the line's offset.
     """
     line = buffer.decode(*trigger)
     accumulator = rule.factory(job, captures, line[prefix.body_start :])
     fed = [trigger]
     truncated = True
-    for segment, body in _following(buffer, trigger, prefix, source):
+    for segment, body in _following(buffer, trigger, prefix, source, memory):
         if not accumulator.feed(body):
             truncated = False
             break
         fed.append(segment)
+        if getattr(accumulator, "complete", False):
+            truncated = False
+            break
     for emission in accumulator.finalize(truncated=truncated):
         index = emission.line_index
         yield emission, fed[index] if 0 <= index < len(fed) else trigger
 
 
-def _following(buffer: TextBuffer, trigger: Segment, prefix: Prefix, source: Source) -> Iterator[tuple[Segment, str]]:
+def _following(
+    buffer: TextBuffer, trigger: Segment, prefix: Prefix, source: Source, memory: dict[int, Prefix]
+) -> Iterator[tuple[Segment, str]]:
     """Bodies of the lines after the trigger that carry the same rank and node prefix."""
     position = trigger[1] + 1
     budget = MAX_BYTES
@@ -63,7 +72,13 @@ def _following(buffer: TextBuffer, trigger: Segment, prefix: Prefix, source: Sou
         if start == end:  # CRLF leaves an empty segment after each line
             continue
         budget -= end - start
-        line = buffer.decode(start, min(end, start + max(budget, 0) + 1))
-        own = parse_prefix(line, source)
+        stop = min(end, start + max(budget, 0) + 1)
+        own = memory.get(start)
+        if own is None:
+            own = parse_prefix(buffer.decode(start, stop), source)
+            if stop == end:
+                if len(memory) >= _MEMORY:
+                    memory.clear()
+                memory[start] = own
         if own.rank == prefix.rank and own.node == prefix.node and own.task == prefix.task:
-            yield (start, end), line[own.body_start :]
+            yield (start, end), buffer.decode(start, stop)[own.body_start :]

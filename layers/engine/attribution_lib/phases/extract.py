@@ -86,6 +86,8 @@ class LineExtractor:
     events: EventSink
     crashes: CrashLog
     _memory: dict[bytes, _Read] = field(default_factory=dict)
+    _prefixes: dict[int, Prefix] = field(default_factory=dict)
+    """Prefixes that accumulators have read, by offset."""
 
     def run(self) -> None:
         """Scan the whole buffer, confirm line by line, emit."""
@@ -161,6 +163,7 @@ class LineExtractor:
                     trigger=segment,
                     prefix=prefix,
                     source=self.plan.source,
+                    memory=self._prefixes,
                 )
             )
         except Exception as error:  # noqa: BLE001 -- a crashed rule is a finding in the verdict, never a lost job

@@ -64,6 +64,11 @@ class _Checked:
         """Pass one line on."""
         return self.inner.feed(line)
 
+    @property
+    def complete(self) -> bool:
+        """Whether the accumulator has seen its last line (it need not say so)."""
+        return bool(getattr(self.inner, "complete", False))
+
     def finalize(self, *, truncated: bool) -> Iterator[Emission]:
         """Pass the emissions on, with aliases turned into declared names."""
         for emission in self.inner.finalize(truncated=truncated):

@@ -227,7 +227,10 @@ class Emission:
 
 
 class Accumulator(Protocol):
-    """A small state machine over following lines; see ``accumulator_def``."""
+    """A small state machine over following lines; see ``accumulator_def``.
+
+    One that knows its last line when it sees it may set an attribute ``complete`` to True: it is fed no more.
+    """
 
     def feed(self, line: str) -> bool:
         """Take one more line body (prefix removed); False opts out (the line is not consumed)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import time
 import uuid
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,7 +24,7 @@ from attribution_service.stores.aws_schema import SESSION_INDEXES, VERDICT_INDEX
 from attribution_service.stores.local import open_local
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from attribution_lib.rules.engine import RuleEngine
     from attribution_service.model import Receipt
@@ -57,9 +58,9 @@ def make_aws_store(s3: Any, dynamodb: Any) -> Store:
 
 
 @contextmanager
-def local_folder_store(folder: Path) -> Iterator[Store]:
+def local_folder_store(folder: Path, clock: Callable[[], float] = time.time) -> Iterator[Store]:
     """A store in a folder."""
-    back_end = open_local(folder)
+    back_end = open_local(folder, clock=clock)
     try:
         yield back_end.store
     finally:

@@ -57,8 +57,10 @@ def engine() -> Iterator[RuleEngine]:
 @pytest.fixture
 def world(folder: Path, engine: RuleEngine) -> Iterator[World]:
     """A service over a local store, with a clock that stands still until it is moved."""
-    with local_folder_store(folder / "store") as made:
-        yield World(made, engine)
+    made: list[World] = []
+    with local_folder_store(folder / "store", lambda: made[0].now) as store:
+        made.append(World(store, engine))
+        yield made[0]
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from common.application import AUTHOR, before, generality, is_application, seconds_between
+from common.application import AUTHOR, application_symptoms, before, general_readings, seconds_between
 
 from attribution_lib.rule_api import RefinerPriority, cascade, outcomes, ranks, refiner_def, xid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from attribution_lib.rule_api import Event, RefinerContext
 
@@ -173,24 +173,27 @@ def first_application_failure(context: RefinerContext) -> None:
     wrapper explains nothing.
     """
     failures = [event for event in context.my_bad_nodes if event.state == "active" and event.symptom is not None]
-    earliest = _earliest([event for event in failures if _may_explain(event, context)])
+    names = sorted({event.symptom for event in failures if event.symptom is not None})
+    explained = application_symptoms(names, context.registry) | _AFTERMATH
+    causes = {name for name in names if _may_explain(name, context)}
+    general = general_readings(names, context.registry)
+    earliest = _earliest(event for event in failures if event.symptom in causes)
     for event in failures:
-        if not is_application(event, context.registry) and event.symptom not in _AFTERMATH:
-            continue
-        cause = _first(earliest, event, context)
-        if cause is not None:
-            context.event_stream.discard(event, by="FirstApplicationFailure", explained_by=cause)
+        if event.symptom in explained:
+            cause = _first(earliest, event, general)
+            if cause is not None:
+                context.event_stream.discard(event, by="FirstApplicationFailure", explained_by=cause)
 
 
-_AFTERMATH = ("Segmentation fault", "Bus error", "Trace trap", "Process killed", "Python TimeoutError")
+_AFTERMATH = frozenset({"Segmentation fault", "Bus error", "Trace trap", "Process killed", "Python TimeoutError"})
 _Earliest = dict[tuple[str, str], dict[str, "Event"]]
 """{(source, stream): {symptom: its first event}}; under ("", "") the first by time of all streams."""
 
 
-def _may_explain(event: Event, context: RefinerContext) -> bool:
-    symptom = context.registry.get(event.symptom or "")
-    primary = symptom.rank >= _PRIMARY_RANK and event.symptom not in _WRAPPERS
-    return symptom.root and (primary or event.symptom in _AMBIGUOUS_GPU_FAULTS)
+def _may_explain(name: str, context: RefinerContext) -> bool:
+    symptom = context.registry.get(name)
+    primary = symptom.rank >= _PRIMARY_RANK and name not in _WRAPPERS
+    return symptom.root and (primary or name in _AMBIGUOUS_GPU_FAULTS)
 
 
 def _earliest(causes: Iterable[Event]) -> _Earliest:
@@ -208,26 +211,26 @@ def _earliest(causes: Iterable[Event]) -> _Earliest:
     return found
 
 
-def _first(earliest: _Earliest, event: Event, context: RefinerContext) -> Event | None:
+def _first(earliest: _Earliest, event: Event, general: Mapping[str, int]) -> Event | None:
     """The first cause that is known to precede the event."""
     found: Event | None = None
     places = [(event.source, event.stream)]
     if event.first.timestamp is not None:
         places.append(("", ""))
     for cause in (cause for place in places for cause in earliest.get(place, {}).values()):
-        if cause is event or cause.state != "active" or not _explains(cause, event, context):
+        if cause is event or cause.state != "active" or not _explains(cause, event, general):
             continue
         if found is None or before(cause, found):
             found = cause
     return found
 
 
-def _explains(cause: Event, event: Event, context: RefinerContext) -> bool:
+def _explains(cause: Event, event: Event, general: Mapping[str, int]) -> bool:
     if not before(cause, event):
         return False
     if cause.symptom == event.symptom and not (cause.first.timestamp is None and event.first.timestamp is not None):
         return False
-    if cause.symptom in _AMBIGUOUS_GPU_FAULTS and not generality(event, context.registry):
+    if cause.symptom in _AMBIGUOUS_GPU_FAULTS and event.symptom not in general:
         return False
     seconds = seconds_between(cause, event)
     return seconds is None or seconds <= _WINDOW_SECONDS
@@ -247,11 +250,11 @@ def failed_collective_explains_later_exception(context: RefinerContext) -> None:
             place = (event.source, event.stream, event.rank)
             if place not in failed or before(event, failed[place]):
                 failed[place] = event
+    general = general_readings((event.symptom for event in context.my_bad_nodes), context.registry)
     for event in context.my_bad_nodes:
         cause = failed.get((event.source, event.stream, event.rank))
-        if cause is None or event.state != "active" or generality(event, context.registry) < _CLASS_ALONE:
-            continue
-        if before(cause, event):
+        class_alone = general.get(event.symptom or "", 0) >= _CLASS_ALONE
+        if class_alone and cause is not None and event.state == "active" and before(cause, event):
             by = "FailedCollectiveExplainsLaterException"
             context.event_stream.discard(event, by=by, explained_by=cause)
 

@@ -6,15 +6,17 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from common.application import AUTHOR, before, generality, is_application
+from common.application import AUTHOR, application_symptoms, before, general_readings
 from common.evidence import lines_of
 
 from attribution_lib.rule_api import EventType, FilterPriority, Position, StateClass, filter_def
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from common.evidence import Line
 
-    from attribution_lib.rule_api import Event, EventStream, FilterContext, GeneratedSymptomRegistry
+    from attribution_lib.rule_api import Event, EventStream, FilterContext
 
 _LOGGED = re.compile(
     r"\b(?:WARN(?:ING)?|INFO|DEBUG|NOTICE)\b|\[[WI]\d{3,4} |\[[WI] \w+\.\w+:\d+\]|^[WI]\d{4} |Warning: "
@@ -30,6 +32,8 @@ _WARNING = re.compile(
 )
 """Level W of c10d and of XLA."""
 _CONTENDER = 400
+_CLASS_ALONE = 2
+"""From this generality on a reading says no more than an exception's class."""
 _SURVIVED_SECONDS = 300
 _SURVIVED_LINES = 100
 _STOPPED = {
@@ -60,7 +64,7 @@ def quoted_source_code(context: FilterContext) -> None:
     """
     stream = context.event_stream
     moved = []
-    for event in [event for event in stream.bad() if event.source == "applog" and _CODE.search(event.datum)]:
+    for event in _quoted(stream):
         real = next((index for index, sample in enumerate(event.samples) if not _CODE.search(sample.datum)), None)
         if real is None:
             stream.demote(event, by="QuotedSourceCode")
@@ -69,6 +73,11 @@ def quoted_source_code(context: FilterContext) -> None:
         stream.discard(event, by="QuotedSourceCode", explained_by=there)
         moved.append(there)
     stream.add_all(moved)
+
+
+def _quoted(stream: EventStream) -> list[Event]:
+    bad = (event for event in stream.bad() if event.source == "applog" and "  " in event.datum)
+    return [event for event in bad if _CODE.search(event.datum)]
 
 
 def _at(event: Event, index: int) -> Event:
@@ -90,45 +99,54 @@ def _at(event: Event, index: int) -> Event:
 @filter_def("ExceptionOnlyLogged", AUTHOR, priority=FilterPriority.EARLY + 200)
 def exception_only_logged(context: FilterContext) -> None:
     """An exception's text behind a level of warning or lower was handled by the program: interesting, no failure."""
-    for event in context.event_stream.bad():
-        if generality(event, context.registry) >= 2:  # noqa: PLR2004 -- 2 and 3: read from the class alone
-            lead = event.datum.partition(str(event.payload.get("exception") or ":"))[0]
-            if _LOGGED.search(lead):
-                context.event_stream.demote(event, by="ExceptionOnlyLogged")
+    levels = general_readings(context.event_stream.symptoms(), context.registry)
+    for event in context.event_stream.bad([symptom for symptom, level in levels.items() if level >= _CLASS_ALONE]):
+        lead = event.datum.partition(str(event.payload.get("exception") or ":"))[0]
+        if _LOGGED.search(lead):
+            context.event_stream.demote(event, by="ExceptionOnlyLogged")
 
 
 @filter_def("LibraryWarning", AUTHOR, priority=FilterPriority.EARLY + 210)
 def library_warning(context: FilterContext) -> None:
     """A line that a C++ library logs at level W is its own warning: it is survived, or an error line follows."""
-    for event in context.event_stream.bad():
-        symptom = context.registry.get(event.symptom or "")
-        if event.source == "applog" and symptom.root and symptom.rank >= _CONTENDER and _WARNING.search(event.datum):
-            context.event_stream.demote(event, by="LibraryWarning")
+    stream = context.event_stream
+    contenders = [
+        name
+        for name in sorted(stream.symptoms() - {None})
+        if (symptom := context.registry.get(name)).root and symptom.rank >= _CONTENDER
+    ]
+    for event in stream.bad(contenders) if contenders else ():
+        if event.source == "applog" and "W" in event.datum and _WARNING.search(event.datum):
+            stream.demote(event, by="LibraryWarning")
 
 
 @filter_def("SpecificReadingOfTheSameLine", AUTHOR, priority=FilterPriority.EARLY + 300)
 def specific_reading_of_the_same_line(context: FilterContext) -> None:
     """Of several readings of one line the most specific stands: a CUDA error is no 'Python RuntimeError' as well."""
-    best = _best_readings(context.event_stream, context.registry)
-    for event in context.event_stream.bad():
-        level = generality(event, context.registry)
-        if not level:
-            continue
-        for line in lines_of(event)[:1]:
-            found = best.get(line)
-            if found is not None and generality(found, context.registry) < level:
-                by = "SpecificReadingOfTheSameLine"
-                context.event_stream.discard(event, by=by, explained_by=found)
+    stream = context.event_stream
+    levels = general_readings(stream.symptoms(), context.registry)
+    general = stream.bad(levels) if levels else []
+    best = _best_readings(stream, levels, {_line(event) for event in general})
+    for event in general:
+        found = best.get(_line(event))
+        if found is not None and levels.get(found.symptom or "", 0) < levels[event.symptom or ""]:
+            by = "SpecificReadingOfTheSameLine"
+            stream.discard(event, by=by, explained_by=found)
 
 
-def _best_readings(stream: EventStream, registry: GeneratedSymptomRegistry) -> dict[Line, Event]:
-    """The least general reading of every line that somebody read, whatever it decides."""
+def _line(event: Event) -> Line:
+    """The first line that produced the event."""
+    return event.source, event.first.stream, event.first.line_num or 0
+
+
+def _best_readings(stream: EventStream, levels: Mapping[str, int], wanted: Collection[Line]) -> dict[Line, Event]:
+    """The least general reading of each wanted line, whatever it decides."""
     best: dict[Line, tuple[int, Event]] = {}
-    kinds = (EventType.BAD_NODE, EventType.INTERESTING_NODE, EventType.JOB_STOP)
+    kinds = (EventType.BAD_NODE, EventType.INTERESTING_NODE, EventType.JOB_STOP) if wanted else ()
     for event in (event for kind in kinds for event in stream.events(type=kind) if event.symptom is not None):
-        level = generality(event, registry)
-        for line in lines_of(event):
-            if line not in best or level < best[line][0]:
+        level = levels.get(event.symptom or "", 0)
+        for line in lines_of(event) if event.occurrences > 1 else (_line(event),):
+            if line in wanted and (line not in best or level < best[line][0]):
                 best[line] = (level, event)
     return {line: event for line, (_, event) in best.items()}
 
@@ -184,9 +202,9 @@ def training_went_on(context: FilterContext) -> None:
     stream = context.event_stream
     last = _latest_by_stream(_facts(stream, "progress"))
     failures: dict[tuple[str, str], list[Event]] = {}
-    for event in stream.bad() if last else ():
-        if is_application(event, context.registry):
-            failures.setdefault((event.source, event.stream), []).append(event)
+    own = application_symptoms(stream.symptoms(), context.registry) if last else frozenset()
+    for event in stream.bad(own) if own else ():
+        failures.setdefault((event.source, event.stream), []).append(event)
     for place, events in failures.items():
         step = last.get(place)
         if step is not None:

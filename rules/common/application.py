@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from attribution_lib.rule_api import Outcome, SubDomain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from attribution_lib.rule_api import Event, GeneratedSymptomRegistry
 
-__all__ = ["AUTHOR", "UNCAUGHT", "before", "generality", "is_application", "seconds_between"]
+__all__ = ["AUTHOR", "UNCAUGHT", "application_symptoms", "before", "general_readings", "generality", "seconds_between"]
 
 AUTHOR = "Application rules"
 UNCAUGHT = "Uncaught Python exception"
@@ -31,9 +33,8 @@ _CARRIERS = frozenset(
 """Readings of a text that other rules often recognise as something more specific."""
 
 
-def generality(event: Event, registry: GeneratedSymptomRegistry) -> int:
+def generality(symptom: str, registry: GeneratedSymptomRegistry) -> int:
     """How general a reading is: 3 any exception, 2 its class, 1 a carrier's text, 0 a specific reading."""
-    symptom = event.symptom or ""
     if symptom == UNCAUGHT:
         return 3
     if symptom in registry and registry.get(symptom).location.path.endswith("/python.toml"):
@@ -41,12 +42,21 @@ def generality(event: Event, registry: GeneratedSymptomRegistry) -> int:
     return 1 if symptom in _CARRIERS else 0
 
 
-def is_application(event: Event, registry: GeneratedSymptomRegistry) -> bool:
-    """Whether the symptom is the program's own failure (an injected fault is not compared with others)."""
-    symptom = event.symptom
-    if symptom is None or registry.get(symptom).outcome is Outcome.INJECTED_FAULT:
-        return False
-    return registry.sub_domain(symptom) is SubDomain.APPLICATION
+def general_readings(symptoms: Iterable[str | None], registry: GeneratedSymptomRegistry) -> dict[str, int]:
+    """The generality of those of the symptoms that are no specific readings."""
+    levels = {symptom: generality(symptom, registry) for symptom in set(symptoms) if symptom is not None}
+    return {symptom: levels[symptom] for symptom in sorted(levels) if levels[symptom]}
+
+
+def application_symptoms(symptoms: Iterable[str | None], registry: GeneratedSymptomRegistry) -> frozenset[str]:
+    """Those that are the program's own failure (an injected fault is not compared with others)."""
+    return frozenset(
+        symptom
+        for symptom in set(symptoms)
+        if symptom is not None
+        and registry.get(symptom).outcome is not Outcome.INJECTED_FAULT
+        and registry.sub_domain(symptom) is SubDomain.APPLICATION
+    )
 
 
 def seconds_between(first: Event, second: Event) -> float | None:

@@ -44,6 +44,7 @@ ECHOES = (
     "Rendezvous connection failed",
     "TCPStore connection lost",
     "UCX peer failure",
+    "torch.distributed error",
     "Task killed or aborted (srun)",
     "Worker aborted (SIGABRT)",
     "Process aborted",

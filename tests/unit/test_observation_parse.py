@@ -323,6 +323,7 @@ def test_uploads_are_raw_text_lines_of_entries_or_a_matrix() -> None:
     assert entries == parse(entry_timeseries=["a", {"line": "b"}])
     metrics = parse_upload({"source": "node_metrics", "format": "prometheus_matrix"}, json.dumps([_SERIES]).encode())
     assert len(metrics.series) == 1
+    assert parse_upload({"source": "applog", "format": "json"}, b'"a"\n', digest="known").digest == "known"
     with pytest.raises(ObservationError, match="source"):
         parse_upload({"format": "text"}, b"x")
 

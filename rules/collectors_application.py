@@ -84,7 +84,13 @@ def first_errors(context: CollectorContext) -> dict[str, Any]:
 
 @collector_def("tracebacks", AUTHOR)
 def tracebacks(context: CollectorContext) -> dict[str, Any]:
-    """Distinct tracebacks with the innermost frame of the user's own code, and the ranks that printed them."""
+    """Distinct tracebacks with the innermost frame of the user's own code, and the ranks that printed them.
+
+    ``chained`` says how an exception follows from the one before it, None for the first of a chain.
+    """
+    chained = {
+        (e.source, e.stream, e.first.line_num): str(e.payload.get("how")) for e in _facts(context, "chained_exception")
+    }
     found: dict[tuple[str, str, str], list[Event]] = {}
     for event in _facts(context, "traceback"):
         payload = event.payload
@@ -100,6 +106,7 @@ def tracebacks(context: CollectorContext) -> dict[str, Any]:
                     "message": message,
                     "user_frame": frame or None,
                     "frame": events[0].payload.get("frame") or None,
+                    "chained": chained.get((events[0].source, events[0].stream, events[0].first.line_num)),
                     "ranks": sorted({event.rank for event in events if event.rank is not None})[:_LIMIT],
                     "line_num": events[0].first.line_num,
                 }

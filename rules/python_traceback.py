@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 AUTHOR = "Application rules"
 UNCAUGHT = "Uncaught Python exception"
 _MESSAGE = 500
-_LIBRARY = re.compile(
-    r"site-packages|dist-packages|/lib(?:64)?/python\d|/python\d[\d.]*/(?:lib/)?(?!.*/(?:home|data)/)|^<|/usr/(?:local/)?lib/"
-)
+_LIBRARY = re.compile(r"site-packages|dist-packages|/lib(?:64)?/python\d|^<|/usr/(?:local/)?lib/")
 """Frames of installed packages and of the standard library; everything else is the job's own code."""
 
 
@@ -49,8 +47,9 @@ class Traceback:
     _BLANKS = 2
     """Empty lines that a prefix or a box may leave inside of a stack."""
 
-    def __init__(self, header: str, *, ignored: bool) -> None:
+    def __init__(self, header: str, *, ignored: bool, chained: str) -> None:
         self._ignored = ignored
+        self._chained = chained
         self._column = max(header.find("Traceback"), 0)
         self._frames: list[Frame] = []
         self._fed = 0
@@ -79,12 +78,21 @@ class Traceback:
         if not body.strip():
             self._blank += 1
             return True
-        header = self._ignored and self._fed == 1 and "Traceback (most recent call last)" in line
+        introduced = self._ignored or self._chained != ""
+        header = introduced and not self._frames and "Traceback (most recent call last)" in line
         return body[:1].isspace() or header or any(mark in line for mark in self._BOX)
 
     def finalize(self, *, truncated: bool) -> Iterator[Emission]:
-        """A fact with exception and frames; the exception as an error of its own, unless Python ignored it."""
+        """A fact with exception and frames; the exception as an error of its own, unless Python ignored it.
+
+        A sentence that chains two tracebacks yields only the fact that the second follows from the first.
+        """
         if self._found is None:
+            return
+        if self._chained:
+            how = "while handling it" if self._chained.startswith("During") else "caused by it"
+            chained = {"kind": "chained_exception", "exception": self._found["exception"], "how": how}
+            yield Emission("info", payload=chained, line_index=self._fed)
             return
         inner = self._frames[-1] if self._frames else Frame("", "", "")
         users = next((frame for frame in reversed(self._frames) if frame.is_users()), Frame("", "", ""))
@@ -106,13 +114,16 @@ class Traceback:
 @accumulator_def(
     "PythonTraceback",
     AUTHOR,
-    trigger_re=r"Traceback \(most recent call last\)|(?P<ignored>Exception ignored in)",
+    trigger_re=(
+        r"Traceback \(most recent call last\)|(?P<ignored>Exception ignored in)|"
+        r"(?P<chained>During handling of the above exception|The above exception was the direct cause)"
+    ),
     sources=("applog",),
     key=("exception", "message"),
 )
 def python_traceback(_job: JobIdentity, captures: Mapping[str, str], line: str) -> Traceback:
     """Where a Python program failed: exception, message, innermost frame and innermost frame of the user's own code."""
-    return Traceback(line, ignored=bool(captures.get("ignored")))
+    return Traceback(line, ignored=bool(captures.get("ignored")), chained=captures.get("chained", ""))
 
 
 class FaultHandlerStack:

@@ -12,6 +12,7 @@ import pytest
 from attribution_lib.errors import ObservationError, ObservationTooLargeError
 from attribution_lib.observation import LogEntries, Observation, ObservationFormat, Source
 from attribution_lib.observation_parse import Limits, parse_matrix, parse_observation, parse_upload
+from attribution_lib.parsing.canonical import canonical_json
 
 _SERIES = {
     "metric": {"__name__": "DCGM_FI_DEV_XID_ERRORS", "gpu": "2"},
@@ -334,3 +335,27 @@ def test_a_matrix_may_come_in_prometheus_own_reply() -> None:
     for wrong in ({"status": "error"}, "x", None, [5]):
         with pytest.raises(ObservationError):
             parse_matrix(wrong)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda number: {"line": str(number), "rank": number},
+        lambda number: {"rank": number, "line": str(number)},
+        lambda number: {"rank": number, "line": "x"} if number % 2 else {"line": "x", "rank": number},
+        lambda number: {"line": "x", "rank": number} if number % 2 else {"line": "x", "node": "n"},
+        lambda number: {"node": "n", "line": "x"} if number != 2_500 else {"rank": 1, "line": "x"},
+        lambda number: "bare" if number % 3 else {"ts": "2026-06-01T03:14:02Z", "rank": 1, "node": "n", "line": "x"},
+    ],
+)
+def test_many_entries_of_any_shape_have_their_canonical_form_and_columns(shape: Any) -> None:
+    entries = [shape(number) for number in range(4_001)]
+    read = parse(entry_timeseries=entries)
+    whole = {"source": "applog", "format": "json", "stream": "", "first_line": 1, "entry_timeseries": entries}
+    absent = dict.fromkeys(("node", "rank", "start", "end"))
+    assert read.digest == sha256(canonical_json({**whole, **absent})).hexdigest()
+    for index in (0, 1, 2_499, 2_500, 4_000):
+        entry = {"line": entries[index]} if isinstance(entries[index], str) else entries[index]
+        columns = (read.entries.lines, read.entries.nodes, read.entries.ranks, read.entries.stamps)
+        found = [column[index] if column else None for column in columns]
+        assert found == [entry.get(key) for key in ("line", "node", "rank", "ts")]

@@ -24,7 +24,7 @@ from attribution_lib.parsing.limits import DEFAULT_LIMITS, Limits, unpack
 from attribution_lib.parsing.matrix import read_matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["Limits", "parse_matrix", "parse_observation", "parse_upload"]
 
@@ -95,7 +95,7 @@ def _build(fields: Mapping[str, Any], entries: Any, limits: Limits, digest: str 
     elif header is not None and header.format is ObservationFormat.PROMETHEUS_MATRIX:
         series = read_matrix(entries, check, limits)
         if not check.faults:
-            return _observation(header, digest or _digest(header, canonical_json(entries)), series=series)
+            return _observation(header, digest or _digest(header, [canonical_json(entries)]), series=series)
     elif header is not None:
         columns = read_entries(entries, check, limits)
         if not check.faults:
@@ -137,12 +137,13 @@ def _observation(  # noqa: PLR0913 -- one argument per kind of body; all but two
     )
 
 
-def _digest(header: Header, entries: bytes) -> str:
+def _digest(header: Header, entries: Iterable[bytes]) -> str:
     """SHA-256 of the canonical object; ``entry_timeseries`` sorts between ``end`` and ``first_line``."""
     before = canonical_json({"end": header.canonical()["end"]})[:-1]
     after = canonical_json({key: value for key, value in header.canonical().items() if key != "end"})[1:]
     digest = sha256(before + b',"%s":' % ENTRIES_KEY.encode())
-    digest.update(entries)
+    for piece in entries:
+        digest.update(piece)
     digest.update(b"," + after)
     return digest.hexdigest()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from attribution_lib.observation import LogEntries
 from attribution_lib.text.stamps import entry_stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from attribution_lib.fields import FieldChecker
     from attribution_lib.parsing.limits import Limits
@@ -24,6 +25,7 @@ __all__ = ["canonical_entries", "read_entries"]
 _KEYS = ("line", "node", "rank", "ts")
 """Sorted, as the canonical form wants them."""
 _MAX_RANK = 2_000_000
+_PIECE = 2_000
 _STAMP_EXPECTED = "RFC 3339 with an offset, or epoch nanoseconds as a string"
 _MONTH_DAY = (
     r"(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))"
@@ -52,19 +54,13 @@ def read_entries(entries: Sequence[Any], check: FieldChecker, limits: Limits) ->
 
 def _by_key(entries: Sequence[Any], kinds: set[type]) -> dict[str, Sequence[Any]] | None:
     """The values of each key, None where an entry lacks it; None when some entry is neither object nor string."""
-    keys = _shared_keys(entries) if kinds == {dict} else None
-    if keys is not None:
-        return {key: list(map(itemgetter(key), entries)) for key in keys}
+    if kinds == {dict} and len(set(map(len, entries))) == 1:
+        with suppress(KeyError):  # all have the keys of the first, as programs write them
+            return {key: list(map(itemgetter(key), entries)) for key in entries[0]}
     if not kinds <= {dict, str}:
         return None
     objects = [{"line": entry} if type(entry) is str else entry for entry in entries]
     return {key: [entry.get(key) for entry in objects] for key in set(chain.from_iterable(objects))}
-
-
-def _shared_keys(entries: Sequence[Any]) -> tuple[str, ...] | None:
-    """The keys of the entries where all have the same in the same order, as programs write them."""
-    orders = set(map(tuple, entries))
-    return orders.pop() if len(orders) == 1 else None
 
 
 def _columns(by_key: dict[str, Sequence[Any]] | None) -> LogEntries | None:
@@ -147,15 +143,28 @@ def _blame_entry(entry: dict[str, Any], address: str, check: FieldChecker) -> No
         check.integer(rank, f"{address}.rank", highest=_MAX_RANK)
 
 
-def canonical_entries(entries: Sequence[Any]) -> bytes:
-    """The RFC 8785 form of checked log entries: they hold no fractions, so only the order of keys can differ."""
-    keys = _shared_keys(entries) if set(map(type, entries)) == {dict} else None
-    if keys is None:
-        return to_json([_sorted(entry) if type(entry) is dict else entry for entry in entries])
-    if list(keys) == sorted(keys):
-        return to_json(entries)
-    ordered = sorted(keys)
-    return to_json(_objects(ordered, zip(*(map(itemgetter(key), entries) for key in ordered), strict=True)))
+def canonical_entries(entries: Sequence[Any]) -> Iterator[bytes]:
+    """The RFC 8785 form of checked log entries, in pieces that join to it.
+
+    Entries hold no fractions, so only the order of keys can differ from what a plain serialiser writes. Pieces, because
+    memory that is used again and again is much cheaper than fresh memory for a second copy of the body.
+    """
+    for start in range(0, len(entries), _PIECE):
+        yield (b"," if start else b"[") + to_json(_ordered(entries[start : start + _PIECE]))[1:-1]
+    yield b"]" if entries else b"[]"
+
+
+def _ordered(entries: Sequence[Any]) -> Sequence[Any]:
+    """The entries with their keys in order."""
+    if set(map(type, entries)) == {dict}:
+        keys = sorted(entries[0])
+        if list(entries[0]) == keys:
+            if set(map(tuple, entries)) == {tuple(keys)}:
+                return entries
+        elif set(map(len, entries)) == {len(keys)}:
+            with suppress(KeyError):
+                return _objects(keys, zip(*(map(itemgetter(key), entries) for key in keys), strict=True))
+    return [_sorted(entry) if type(entry) is dict else entry for entry in entries]
 
 
 def _sorted(entry: dict[str, Any]) -> dict[str, Any]:

@@ -28,9 +28,9 @@ _CODE = re.compile(
 )
 """A line of source code as a traceback quotes it, whatever prefix stands before it."""
 _WARNING = re.compile(
-    r"(?:^|\]:)\[W\d{3,4} [\d:.]+ |\[W \w+\.cpp:\d+\]|^W (?:external|tensorflow|xla)/|: W (?:external|tensorflow)/"
+    r"(?:^|\]:)\[W\d{3,4} [\d:.]+ |\[W \w+\.cpp:\d+\]|failed call to cuInit: (?:UNKNOWN ERROR|CUDA_ERROR_NO_DEVICE)"
 )
-"""Level W of c10d and of XLA."""
+"""Level W of c10d, and what TensorFlow and XLA say on every host that has no GPU."""
 _CONTENDER = 400
 _CLASS_ALONE = 2
 """From this generality on a reading says no more than an exception's class."""
@@ -108,7 +108,7 @@ def exception_only_logged(context: FilterContext) -> None:
 
 @filter_def("LibraryWarning", AUTHOR, priority=FilterPriority.EARLY + 210)
 def library_warning(context: FilterContext) -> None:
-    """A line that a C++ library logs at level W is its own warning: it is survived, or an error line follows."""
+    """A line that a C++ library logs as its own warning is survived, or an error line follows."""
     stream = context.event_stream
     contenders = [
         name
@@ -116,7 +116,7 @@ def library_warning(context: FilterContext) -> None:
         if (symptom := context.registry.get(name)).root and symptom.rank >= _CONTENDER
     ]
     for event in stream.bad(contenders) if contenders else ():
-        if event.source == "applog" and "W" in event.datum and _WARNING.search(event.datum):
+        if event.source == "applog" and _WARNING.search(event.datum):
             stream.demote(event, by="LibraryWarning")
 
 

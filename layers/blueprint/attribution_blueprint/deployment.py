@@ -78,9 +78,7 @@ def read_deployment(template: Path) -> Deployment:
             continue
         properties = {"Timeout": 3, **shared, **resource["Properties"]}
         folder = _code_folder(template, name, str(properties["CodeUri"]))
-        functions[name] = DeployedFunction(
-            name, folder, str(properties["Handler"]), int(properties["Timeout"])
-        )
+        functions[name] = DeployedFunction(name, folder, str(properties["Handler"]), int(properties["Timeout"]))
         routes += _routes(name, properties.get("Events") or {})
     return Deployment(functions, tuple(sorted(routes, key=lambda route: (route.path.count("{"), route.path))))
 

@@ -127,10 +127,12 @@ class Gateway:
         return answer_problem(ServiceError("the function failed"))
 
 
-def answer_problem(error: ServiceError, headers: Mapping[str, str] | None = None) -> Answer:
-    """A refusal of the server itself, in the service's envelope."""
-    document = problem_document(error, str(uuid4()))
-    return Answer(error.status, {"Content-Type": PROBLEM_JSON, **(headers or {})}, json.dumps(document).encode())
+def answer_problem(error: ServiceError, headers: Mapping[str, str] | None = None, *, status: int = 0) -> Answer:
+    """A refusal of the server itself, in the service's envelope; ``status`` where it is not the error's own."""
+    document = problem_document(error, str(uuid4())) | {"status": status or error.status}
+    return Answer(
+        status or error.status, {"Content-Type": PROBLEM_JSON, **(headers or {})}, json.dumps(document).encode()
+    )
 
 
 def _event(route: Route, match: re.Match[str], request: Request, query: str) -> dict[str, Any]:

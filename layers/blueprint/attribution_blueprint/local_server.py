@@ -50,6 +50,12 @@ class _MisdirectedError(ServiceError):
     title = "Not this server"
 
 
+class _BadRequestError(ServiceError):
+    status = 400
+    slug = "bad-request"
+    title = "Not a request that can be read"
+
+
 class _LengthRequiredError(ServiceError):
     status = 411
     slug = "length-required"
@@ -133,6 +139,11 @@ class _Connection(BaseHTTPRequestHandler):
     def log_message(self, *arguments: Any) -> None:
         """The functions log what they answer."""
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002 -- the base class's signature
+        """What the base class refuses by itself (a broken request line, endless headers), in our envelope."""
+        self.close_connection = True
+        self._send(answer_problem(_BadRequestError(message or "the request cannot be read"), status=code))
+
     def _serve(self) -> None:
         server = cast("LocalServer", self.server)
         with server.idle:
@@ -146,7 +157,11 @@ class _Connection(BaseHTTPRequestHandler):
                 server.busy -= 1
                 server.idle.notify_all()
 
-    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = _serve  # noqa: N815 -- the base class's names
+    def __getattr__(self, name: str) -> Any:
+        """Every method there is, or will be, goes the same way: the gateway knows which a route takes."""
+        if name.startswith("do_"):
+            return self._serve
+        raise AttributeError(name)
 
     def _answer(self, server: LocalServer) -> Answer:
         length = self.headers.get("Content-Length", "0")

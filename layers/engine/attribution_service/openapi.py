@@ -88,10 +88,15 @@ def _operation(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     }
     if operation.body is not None:
         name = operation.body if isinstance(operation.body, str) else operation.body.__name__
-        content = {media: {"schema": {"$ref": f"{_REF}{name}"}} for media in operation.media}
+        content = {media: {"schema": _body_schema(media, name)} for media in operation.media}
         made["requestBody"] = {"required": True, "content": content}
     made["responses"] |= _problems((*operation.problems, *_COMMON))
     return made
+
+
+def _body_schema(media: str, name: str) -> dict[str, Any]:
+    """NDJSON is a text to OpenAPI: its schema describes one value."""
+    return {"type": "string"} if "ndjson" in media else {"$ref": f"{_REF}{name}"}
 
 
 def _path_parameters(operation: Operation) -> list[dict[str, Any]]:

@@ -1,0 +1,186 @@
+"""The local server itself: whom it lets in, uploads, the Lambda API, and what it survives."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from click.testing import CliRunner
+
+from attribution_blueprint.local_server import Guard, is_loopback
+from attribution_cli.serve import serve
+from http_kit import JOB, SESSION, Api, observation, running
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("name", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "["])
+def test_a_request_under_a_foreign_name_is_not_taken(api: Api, name: str) -> None:
+    refused = api("GET", "/v2/health", Host=name)
+    assert (refused.status, refused.slug) == (421, "misdirected-request")
+
+
+@pytest.mark.parametrize("name", ["localhost", "localhost:8000", "127.0.0.1:1", "[::1]:8000"])
+def test_a_request_under_a_name_of_the_loopback_is_taken(api: Api, name: str) -> None:
+    assert api("GET", "/v2/health", Host=name).status == 200
+
+
+def test_a_request_of_a_page_is_not_taken(api: Api) -> None:
+    assert api("POST", "/v2/attributor", {"job": JOB}, Origin="http://evil.example").status == 403
+
+
+def test_with_a_token_every_route_asks_for_it(folder: Path) -> None:
+    with running(folder, guard=Guard(token="s3cret")) as api:  # noqa: S106 -- a test's token
+        assert api("GET", "/v2/health").slug == "unauthorized"
+        assert api("GET", "/v2/health", Authorization="Bearer s3cre").status == 401
+        assert api("GET", "/v2/health", Authorization="Bearer s3cret").status == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"), [("127.0.0.1", True), ("127.8.9.1", True), ("::1", True), ("localhost", True)]
+)
+def test_the_loopback_is_known(host: str, expected: bool) -> None:  # noqa: FBT001 -- a parameter of the table
+    assert is_loopback(host) is expected
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "10.0.0.1", "node-1", "127.0.0.1.evil.example"])  # noqa: S104 -- what is refused
+def test_another_address_needs_a_token(host: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(serve, ["--host", host, "--data", str(tmp_path)])
+    assert (result.exit_code, "--token" in result.stderr) == (2, True)
+
+
+def test_a_chunked_body_is_refused(api: Api) -> None:
+    with socket.create_connection(("127.0.0.1", api.port), timeout=10) as connection:
+        head = f"POST /v2/attributor HTTP/1.1\r\nHost: 127.0.0.1:{api.port}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.sendall(head.encode())
+        assert b" 411 " in connection.recv(4096)
+
+
+def test_one_connection_serves_many_requests_also_after_a_refusal(api: Api) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=10)
+    statuses = []
+    for path, body in (("/v2/health", b""), ("/v2/nothing", b"x" * 11_000_000), ("/v2/health", b"")):
+        connection.request("GET", path, body)
+        answer = connection.getresponse()
+        answer.read()
+        statuses.append(answer.status)
+    connection.close()
+    assert statuses == [200, 413, 200]
+
+
+def test_a_large_body_goes_through_an_upload_url_once(api: Api) -> None:
+    api.open()
+    body = "".join(f"line {number}\n" for number in range(1_000)).encode()
+    announced = {"source": "applog", "format": "text", "size": len(body), "sha256": hashlib.sha256(body).hexdigest()}
+    ticket = api("POST", f"{SESSION}/observation/upload", announced).json
+    path = re.sub(r"^http://127\.0\.0\.1:\d+", "", ticket["upload_url"])
+    assert api("PUT", path, body[:-1], **ticket["headers"]).status == 422
+    assert api("PUT", path, b"x" * len(body), **ticket["headers"]).status == 422
+    assert api("PUT", path, body + b"x", **ticket["headers"]).status == 413
+    assert api("PUT", path, body, **ticket["headers"]).status == 200
+    assert api("PUT", path, body, **ticket["headers"]).status == 404
+    named = {"source": "applog", "format": "text", "stream": "big.log", "object_key": ticket["object_key"]}
+    taken = api("POST", f"{SESSION}/observation", named)
+    assert (taken.status, taken.json["lines"]) == (201, 1_000)
+    assert api("POST", f"{SESSION}/observation", named).slug == "duplicate-observation"
+
+
+@pytest.mark.parametrize("token", ["", "../service.db", "0" * 32, "%2e%2e"])
+def test_an_upload_url_that_was_not_issued_is_not_found(api: Api, token: str) -> None:
+    assert api("PUT", f"/_upload/{token}", b"x").status in (404, 405)
+
+
+def client_of(api: Api) -> Any:
+    return boto3.client(
+        "lambda",
+        endpoint_url=f"http://127.0.0.1:{api.port}",
+        region_name="us-east-1",
+        aws_access_key_id="x",
+        aws_secret_access_key="x",  # noqa: S106 -- no account stands behind it
+        config=Config(retries={"total_max_attempts": 1}),
+    )
+
+
+def test_the_lambda_api_invokes_functions_by_name(folder: Path) -> None:
+    with running(folder, lambda_api=True) as api:
+        function = client_of(api)
+        event = {"count_abandoned": {"hours": 1}}
+        for name in ("OpenAttributorFunction", "open_attributor"):
+            answer = function.invoke(FunctionName=name, Payload=json.dumps(event))
+            assert json.loads(answer["Payload"].read()) == {"abandoned": 0}
+        missing = function.invoke(FunctionName="attribute", Payload=json.dumps({"attribute_later": "prod:1:0"}))
+        assert missing["FunctionError"] == "Unhandled"
+        assert json.loads(missing["Payload"].read())["errorType"] == "NotFoundError"
+        with pytest.raises(function.exceptions.ResourceNotFoundException):
+            function.invoke(FunctionName="nothing", Payload="{}")
+
+
+def test_without_the_flag_there_is_no_lambda_api(api: Api) -> None:
+    assert api("POST", "/2015-03-31/functions/ingest/invocations", {}).status == 404
+
+
+class Served:
+    """``attribution serve`` as a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        command = [sys.executable, "-m", "attribution_cli", "serve", "--data", str(folder), "--port", "0"]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)  # noqa: S603 -- our own interpreter
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline()
+        self.api = Api(int(re.findall(r":(\d+)/v2", line)[0]))
+
+    def stop(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        status = self.process.wait(30)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        return status
+
+
+def deliver_until_dead(api: Api, worker: int, acknowledged: list[str]) -> None:
+    for number in range(10_000):
+        name = f"{worker}-{number}"
+        try:
+            reply = api.observe(f"line of {name}", observation_id=name)
+        except (OSError, http.client.HTTPException):
+            return
+        if reply.status == 201:
+            acknowledged.append(name)
+
+
+def test_a_killed_server_loses_no_acknowledged_batch(tmp_path: Path) -> None:
+    served = Served(tmp_path)
+    served.api.open()
+    served.api.observe("warm")
+    acknowledged: list[str] = []
+    threads = [
+        threading.Thread(target=deliver_until_dead, args=(served.api, worker, acknowledged)) for worker in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    time.sleep(1.5)
+    served.stop(signal.SIGKILL)
+    for thread in threads:
+        thread.join()
+    assert len(acknowledged) > 20
+
+    again = Served(tmp_path)
+    for name in acknowledged:
+        reply = again.api("POST", f"{SESSION}/observation", observation(f"line of {name}", observation_id=name))
+        assert (reply.status, reply.slug) == (409, "duplicate-observation"), name
+    verdict = again.api("GET", f"{SESSION}/attribution").json
+    assert verdict["based_on"]["batches"] >= len(acknowledged) + 1
+    assert again.stop(signal.SIGTERM) == 0

@@ -32,8 +32,6 @@ _WARNING = re.compile(
 )
 """Level W of c10d, and what TensorFlow and XLA say on every host that has no GPU."""
 _CONTENDER = 400
-_CLASS_ALONE = 2
-"""From this generality on a reading says no more than an exception's class."""
 _SURVIVED_SECONDS = 300
 _SURVIVED_LINES = 100
 _STOPPED = {
@@ -99,11 +97,11 @@ def _at(event: Event, index: int) -> Event:
 @filter_def("ExceptionOnlyLogged", AUTHOR, priority=FilterPriority.EARLY + 200)
 def exception_only_logged(context: FilterContext) -> None:
     """An exception's text behind a level of warning or lower was handled by the program: interesting, no failure."""
-    levels = general_readings(context.event_stream.symptoms(), context.registry)
-    for event in context.event_stream.bad([symptom for symptom, level in levels.items() if level >= _CLASS_ALONE]):
-        lead = event.datum.partition(str(event.payload.get("exception") or ":"))[0]
-        if _LOGGED.search(lead):
-            context.event_stream.demote(event, by="ExceptionOnlyLogged")
+    for event in context.event_stream.bad():
+        if event.rule.startswith("PythonException"):
+            lead = event.datum.partition(str(event.payload.get("exception") or ":"))[0]
+            if _LOGGED.search(lead):
+                context.event_stream.demote(event, by="ExceptionOnlyLogged")
 
 
 @filter_def("LibraryWarning", AUTHOR, priority=FilterPriority.EARLY + 210)

@@ -24,7 +24,7 @@ _CARRIERS = frozenset(
         "Program or script not found",
         "TensorRT-LLM assertion",
         "PyTorch internal assert",
-        "External service not reachable",
+        "Host name not resolved",
         "Exception in a DataLoader worker",
         "Segmentation fault",
         "Bus error",

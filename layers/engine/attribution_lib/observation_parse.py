@@ -18,10 +18,11 @@ from attribution_lib.errors import Fault, ObservationError
 from attribution_lib.fields import FieldChecker
 from attribution_lib.observation import LogEntries, MetricSeries, Observation, ObservationFormat
 from attribution_lib.parsing.canonical import canonical_json
-from attribution_lib.parsing.entries import canonical_entries, read_entries
+from attribution_lib.parsing.entries import canonical_entries, columns_of, read_entries
 from attribution_lib.parsing.header import ENTRIES_KEY, Header, read_header
 from attribution_lib.parsing.limits import DEFAULT_LIMITS, Limits, unpack
 from attribution_lib.parsing.matrix import read_matrix
+from attribution_lib.parsing.typed import TypedEntries, read_typed_body, read_typed_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,12 +43,15 @@ def parse_observation(
     """
     data = unpack(body, limits.inline_bytes)
     with collector_paused():
-        if _NDJSON in content_type:
-            fields, entries = _read_ndjson(data)
-        else:
-            fields = _object(_json(data, "body"), "body")
-            entries = fields.pop(ENTRIES_KEY, None)
-        return _build(fields, entries, limits)
+        ndjson = _NDJSON in content_type
+        typed = _read_typed_ndjson(data) if ndjson else read_typed_body(data)
+        observation = None if typed is None else _build_typed(*typed, limits)
+        if observation is not None:
+            return observation
+        if ndjson:
+            return _build(*_read_ndjson(data), limits)
+        fields = _object(_json(data, "body"), "body")
+        return _build(fields, fields.pop(ENTRIES_KEY, None), limits)
 
 
 def parse_upload(
@@ -85,6 +89,16 @@ def parse_matrix(value: Any, *, limits: Limits = DEFAULT_LIMITS) -> list[MetricS
     if check.faults:
         raise ObservationError(check.faults)
     return series
+
+
+def _build_typed(fields: Mapping[str, Any], entries: TypedEntries, limits: Limits) -> Observation | None:
+    """The observation of typed entries; None when anything is wrong with it."""
+    check = FieldChecker(limit=limits.faults)
+    header = read_header(fields, check)
+    columns = columns_of(entries.by_key()) if len(entries) <= limits.entries else None
+    if header is None or columns is None or check.faults or header.format is ObservationFormat.PROMETHEUS_MATRIX:
+        return None
+    return _log_observation(header, columns, _digest(header, [entries.canonical()]))
 
 
 def _build(fields: Mapping[str, Any], entries: Any, limits: Limits, digest: str = "") -> Observation:
@@ -146,6 +160,12 @@ def _digest(header: Header, entries: Iterable[bytes]) -> str:
         digest.update(piece)
     digest.update(b"," + after)
     return digest.hexdigest()
+
+
+def _read_typed_ndjson(data: bytes) -> tuple[dict[str, Any], TypedEntries] | None:
+    head, _, rest = data.partition(b"\n")
+    entries = read_typed_lines(rest)
+    return None if entries is None else (_object(_json(head, "line 1"), "line 1"), entries)
 
 
 def _read_ndjson(data: bytes) -> tuple[dict[str, Any], list[Any]]:

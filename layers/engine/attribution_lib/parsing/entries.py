@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from attribution_lib.fields import FieldChecker
     from attribution_lib.parsing.limits import Limits
 
-__all__ = ["canonical_entries", "read_entries"]
+__all__ = ["canonical_entries", "columns_of", "read_entries"]
 
 _KEYS = ("line", "node", "rank", "ts")
 """Sorted, as the canonical form wants them."""
@@ -45,7 +45,7 @@ def read_entries(entries: Sequence[Any], check: FieldChecker, limits: Limits) ->
     kinds = set(map(type, entries))
     if kinds <= {str}:
         return LogEntries(lines=entries)
-    columns = _columns(_by_key(entries, kinds))
+    columns = columns_of(_by_key(entries, kinds))
     if columns is None:
         _blame(entries, check)
         return LogEntries()
@@ -63,7 +63,7 @@ def _by_key(entries: Sequence[Any], kinds: set[type]) -> dict[str, Sequence[Any]
     return {key: [entry.get(key) for entry in objects] for key in set(chain.from_iterable(objects))}
 
 
-def _columns(by_key: dict[str, Sequence[Any]] | None) -> LogEntries | None:
+def columns_of(by_key: dict[str, Sequence[Any]] | None) -> LogEntries | None:
     """The checked columns, or None when anything at all is wrong."""
     if by_key is None or not by_key.keys() <= set(_KEYS):
         return None

@@ -1,0 +1,91 @@
+"""The fast way from a body of log entries to columns: decoded straight into typed entries, without a dict for each.
+
+It takes only what it understands completely and answers None for everything else; the general reader then does the
+work again and says what is wrong, so both ways accept the same bodies and give the same columns and digests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, DecodeError, Struct, UnsetType, ValidationError
+from msgspec.json import Decoder, Encoder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["TypedEntries", "read_typed_body", "read_typed_lines"]
+
+
+class _Entry(Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """One log entry; fields in the order of the canonical form, absent ones apart from null ones."""
+
+    line: str
+    node: str | None | UnsetType = UNSET
+    rank: int | None | UnsetType = UNSET
+    ts: str | None | UnsetType = UNSET
+
+
+class _Body(Struct, forbid_unknown_fields=True):
+    """A whole body; the fields beside the entries are checked by the header reader."""
+
+    entry_timeseries: list[_Entry]
+    observation_id: Any = UNSET
+    source: Any = UNSET
+    format: Any = UNSET
+    stream: Any = UNSET
+    first_line: Any = UNSET
+    start: Any = UNSET
+    end: Any = UNSET
+    node: Any = UNSET
+    rank: Any = UNSET
+
+
+_HEADER = tuple(name for name in _Body.__struct_fields__ if name != "entry_timeseries")
+# Immutable and free of state between calls; a decoder is built from its type once.
+_BODY, _LINE, _ENCODER = Decoder(_Body), Decoder(_Entry), Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class TypedEntries:
+    """Entries whose keys and types are right; their values still need checking."""
+
+    entries: Sequence[_Entry]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def by_key(self) -> dict[str, Sequence[Any]]:
+        """One column a key, None where an entry lacks it; keys that no entry carries are left out."""
+        columns: dict[str, Sequence[Any]] = {}
+        for key in _Entry.__struct_fields__:
+            column = list(map(attrgetter(key), self.entries))
+            kinds = set(map(type, column))
+            if kinds == {UnsetType}:
+                continue
+            columns[key] = [None if value is UNSET else value for value in column] if UnsetType in kinds else column
+        return columns
+
+    def canonical(self) -> bytes:
+        """The RFC 8785 form of the list."""
+        return _ENCODER.encode(self.entries)
+
+
+def read_typed_body(data: bytes) -> tuple[dict[str, Any], TypedEntries] | None:
+    """Header fields and entries of a JSON body; None when it holds anything but plain log entries."""
+    try:
+        body = _BODY.decode(data)
+    except (DecodeError, ValidationError, UnicodeDecodeError, RecursionError):
+        return None
+    fields = {name: value for name in _HEADER if (value := getattr(body, name)) is not UNSET}
+    return fields, TypedEntries(body.entry_timeseries)
+
+
+def read_typed_lines(data: bytes) -> TypedEntries | None:
+    """One entry a line; None when a line is anything but a plain log entry."""
+    try:
+        return TypedEntries(_LINE.decode_lines(data))
+    except (DecodeError, ValidationError, UnicodeDecodeError, RecursionError):
+        return None

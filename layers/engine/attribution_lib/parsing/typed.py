@@ -23,9 +23,9 @@ class _Entry(Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """One log entry; fields in the order of the canonical form, absent ones apart from null ones."""
 
     line: str
-    node: str | None | UnsetType = UNSET
-    rank: int | None | UnsetType = UNSET
-    ts: str | None | UnsetType = UNSET
+    node: str | UnsetType | None = UNSET
+    rank: int | UnsetType | None = UNSET
+    ts: str | UnsetType | None = UNSET
 
 
 class _Body(Struct, forbid_unknown_fields=True):

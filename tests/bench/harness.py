@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import resource
 import time
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from multiprocessing.connection import Connection
 
 __all__ = [
     "MIB",
@@ -120,6 +120,22 @@ def children_cpu() -> float:
 
 
 def in_child(function: Callable[..., _Result], *arguments: object, timeout: float = 600.0) -> _Result:
-    """Run a module-level function in a fresh process and return what it returns."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(function, *arguments).result(timeout)
+    """Run a module-level function in a fresh process and return what it returns; ``TimeoutError`` kills the process."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_answer, args=(sender, function, arguments))
+    child.start()
+    sender.close()
+    try:
+        if not receiver.poll(timeout):
+            message = f"{function.__name__} took longer than {timeout} s"
+            raise TimeoutError(message)
+        result: _Result = receiver.recv()
+        return result
+    finally:
+        child.kill()
+        child.join()
+
+
+def _answer(sender: Connection, function: Callable[..., object], arguments: tuple[object, ...]) -> None:
+    sender.send(function(*arguments))

@@ -22,6 +22,7 @@ __all__ = ["INPUTS", "SECTION"]
 _SLOWER = 20
 _MEBIBYTES = 300
 _SIZE = 50 * MIB
+_PATIENCE = 300.0
 _XID_79 = b"NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n"
 _HIT = b"[rank3]: RuntimeError: CUDA error: device-side assert triggered"
 
@@ -121,13 +122,17 @@ def _run(bench: Bench) -> Outcome:
     ordinary = in_child(_ordinary, bench.cache, size)
     figures: dict[str, Any] = {"ordinary": ordinary}
     for name in INPUTS:
-        figures[name] = _judged(in_child(_feed, bench.cache, name, size), ordinary)
-    figures["deep_json_body"] = _judged(in_child(_feed_deep_body, bench.cache, size), ordinary)
+        figures[name] = _judged(_feed, ordinary, bench.cache, name, size)
+    figures["deep_json_body"] = _judged(_feed_deep_body, ordinary, bench.cache, size)
     return Outcome(figures, all(row.get("met", True) for row in figures.values()))
 
 
-def _judged(row: dict[str, Any], ordinary: dict[str, Any]) -> dict[str, Any]:
-    """The row with how often slower than as many ordinary bytes it is. Its verdict may take as long again."""
+def _judged(feed: Callable[..., dict[str, Any]], ordinary: dict[str, Any], *arguments: object) -> dict[str, Any]:
+    """What feeding a hostile input cost, beside as many bytes of ordinary text; the verdict is part of both."""
+    try:
+        row = in_child(feed, *arguments, timeout=_PATIENCE)
+    except (TimeoutError, EOFError) as error:
+        return {"met": False, "error": f"{type(error).__name__}: {error}"}
     slower = round(row["cpu_s"] / row["bytes"] / (ordinary["cpu_s"] / ordinary["bytes"]), 1)
     return {**row, "times_ordinary": slower, "met": slower <= _SLOWER and row["memory_mib"] <= _MEBIBYTES}
 

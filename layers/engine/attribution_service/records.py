@@ -237,7 +237,7 @@ def upload_sk(generation: str, object_key: str = "") -> str:
 
 
 def _known(cls: type[Any], item: Item) -> dict[str, Any]:
-    names = _names(cls)
+    names = _names(cls)  # type: ignore[arg-type]  # mypy takes type[Any] for unhashable
     return {name: value for name, value in item.items() if name in names}
 
 

@@ -6,19 +6,21 @@ JSON columns are read in blocks, so that 200,000 rows load in about a second.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
 from attribution_lib.events.event import Clock, Event, EventState, EventType, ExplainedBy, Position, Sample
+from attribution_lib.events.schema import EVENT_COLUMNS
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from attribution_lib.events.lookups import Lookups
 
-__all__ = ["Row", "encode_event", "read_events"]
+__all__ = ["Row", "encode_event", "events_of_named", "read_events"]
 
 _MINUTE = 60_000_000
 _CLOCKS = {clock.value: clock for clock in Clock}
@@ -32,10 +34,12 @@ Row = tuple[Any, ...]
 
 _BASE = """event_type, source_rule, obs_context_id, stream, line_num, timestamp, clock, node, rank, device, symptom,
     payload, source_datum, key_fields, fold, occurrences, samples, context, overflow, node_declared"""
+_REST = "first_ts, last_ts, last_stream, last_line, times, width, original_type, state, changed_by, explained_by, derived_from"
 _SINGLE = "last_stream IS NULL AND state = 'active' AND derived_from IS NULL"
 _READ_SINGLE = f"SELECT {_BASE} FROM events WHERE {_SINGLE}"  # noqa: S608 -- our columns
-_READ_OTHERS = f"""SELECT {_BASE}, first_ts, last_ts, last_stream, last_line, times, width,
-    original_type, state, changed_by, explained_by, derived_from FROM events WHERE NOT ({_SINGLE})"""  # noqa: S608 -- ours
+_READ_OTHERS = f"SELECT {_BASE}, {_REST} FROM events WHERE NOT ({_SINGLE})"  # noqa: S608 -- our columns
+_IN_ORDER = itemgetter(*(EVENT_COLUMNS.index(name.strip()) for name in f"{_BASE}, {_REST}".split(",")))
+_LAST_STREAM, _STATE, _DERIVED = (EVENT_COLUMNS.index(name) for name in ("last_stream", "state", "derived_from"))
 
 
 def encode_event(event: Event, lookups: Lookups) -> Row:
@@ -105,6 +109,21 @@ def read_events(connection: sqlite3.Connection, lookups: Lookups) -> list[Event]
     return events
 
 
+def events_of_named(rows: Iterable[Sequence[Any]]) -> list[Event]:
+    """Fresh events of rows in the order of ``EVENT_COLUMNS`` that hold names where the table holds ids."""
+    singles: list[Row] = []
+    others: list[Row] = []
+    for row in rows:
+        single = row[_LAST_STREAM] is None and row[_STATE] == "active" and row[_DERIVED] is None
+        (singles if single else others).append(_IN_ORDER(row))
+    names = _NamesThemselves()
+    events = _decode(singles, names)
+    decoded = _decode(others, names)
+    for event, row in zip(decoded, others, strict=True):
+        _fill(event, row, names)
+    return events + decoded
+
+
 class _Names:
     """What the ids of the lookup columns stand for."""
 
@@ -117,6 +136,32 @@ class _Names:
         self.observations = lookups.observations()
         self.nodes: dict[Any, str | None] = {None: None, **lookups.names("nodes")}
         self.symptoms: dict[Any, str | None] = {None: None, **lookups.names("symptoms")}
+
+
+class _Same(dict[Any, Any]):
+    """Every key stands for itself."""
+
+    def __missing__(self, key: Any) -> Any:
+        return key
+
+
+class _NamesThemselves(_Names):
+    """For rows that hold names already; an observation is the pair of its id and its source."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        same = _Same()
+        self.types = _Same(_TYPES)
+        self.rules = self.streams = self.nodes = self.symptoms = same
+        self.observations = _Pairs()
+
+
+class _Pairs(dict[Any, Any]):
+    """Pairs are no keys that a dictionary could hold: they come back as they are."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return key
 
 
 def _blocks(cursor: sqlite3.Cursor) -> Iterator[list[Row]]:

@@ -17,12 +17,14 @@ from pydantic_core import from_json, to_json
 
 from attribution_lib.errors import StoreFormatError
 from attribution_lib.events.batches import ObservationRow
+from attribution_lib.events.codec import events_of_named
 from attribution_lib.events.schema import EVENT_COLUMNS, SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from attribution_lib.events.codec import Row
+    from attribution_lib.events.event import Event
     from attribution_lib.events.lookups import Lookups
 
 __all__ = ["StoreHeader", "decode_spill", "encode_spill", "pack_header", "read_spill_header", "split_header"]
@@ -91,30 +93,24 @@ def encode_spill(rows: Iterable[Row], batches: Iterable[ObservationRow], lookups
     return gzip.compress(b"\n".join([pack_header(rules_digest), *lines]), compresslevel=1, mtime=0)
 
 
-def decode_spill(data: bytes, lookups: Lookups) -> tuple[list[ObservationRow], list[Row]]:
-    """Batches and rows of a spill; names new to the lookups are added to them."""
+def decode_spill(data: bytes) -> tuple[list[ObservationRow], list[Event]]:
+    """Batches and events of a spill; ``StoreFormatError`` when any of it is damaged."""
     _, body = split_header(_unpacked(data), "spill")
     try:
         lines: list[list[Any]] = from_json(b"[" + body.replace(b"\n", b",") + b"]")
         batches = [ObservationRow(*line[1:]) for line in lines if line[0] == "o"]
-        rows = [_with_ids(line[1:], lookups) for line in lines if line[0] == "e"]
-    except (ValueError, TypeError, IndexError) as error:
+        events = events_of_named([_row(line) for line in lines if line[0] == "e"])
+    except (ValueError, TypeError, IndexError, KeyError) as error:
         msg = "spill: a line is damaged; extract its observation again"
         raise StoreFormatError(msg) from error
-    return batches, rows
+    return batches, events
 
 
-def _with_ids(values: Sequence[Any], lookups: Lookups) -> Row:
-    if len(values) != len(EVENT_COLUMNS):
-        msg = f"{len(values)} columns"
+def _row(line: list[Any]) -> list[Any]:
+    if len(line) != len(EVENT_COLUMNS) + 1:
+        msg = f"{len(line) - 1} columns"
         raise ValueError(msg)
-    row = list(values)
-    for index, table in _LOOKED_UP.items():
-        if row[index] is not None:
-            row[index] = lookups.id_of(table, row[index])
-    observation_id, source = row[_OBSERVATION]
-    row[_OBSERVATION] = lookups.observation_of(observation_id, source)
-    return tuple(row)
+    return line[1:]
 
 
 def _unpacked(data: bytes) -> bytes:

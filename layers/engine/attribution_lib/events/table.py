@@ -32,6 +32,8 @@ __all__ = ["EventManager"]
 _BUFFERED_ROWS = 100_000
 _LOOSE_ROWS = 50_000
 """Rows that may lie unfolded in the table before it is folded in place."""
+_LOOSE_SHARE = 4
+"""A snapshot has at most one unfolded row to so many folded ones: folding all for each new batch would cost more."""
 _COLUMNS = ", ".join(EVENT_COLUMNS)
 _INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES ({', '.join('?' * len(EVENT_COLUMNS))})"  # noqa: S608 -- our columns
 _SELECT = f"SELECT {_COLUMNS} FROM events"  # noqa: S608 -- our columns
@@ -142,8 +144,13 @@ class EventManager:
             return folder.events()
 
     def serialize(self) -> bytes:
-        """A snapshot of the store: one header line (schema version, rules digest), then the database."""
-        self._fold_in_place()
+        """A snapshot of the store: one header line (schema version, rules digest), then the database.
+
+        A few rows may lie unfolded in it; whoever loads them folds them.
+        """
+        self.flush()
+        if self._loose * _LOOSE_SHARE > self._folded:
+            self._fold_in_place()
         return pack_header(self.rules_digest) + b"\n" + self._open().serialize()
 
     @classmethod
@@ -168,26 +175,29 @@ class EventManager:
         return encode_spill(rows, self.observations(), self._lookups, self.rules_digest)
 
     def import_spill(self, data: bytes, *, spill_id: str = "") -> bool:
-        """Add a spill's batches and events in one transaction; False when ``spill_id`` was imported before."""
-        self.flush()
+        """Add a spill's batches and events; False when ``spill_id`` was imported before.
+
+        They are folded and buffered like events that are added, and reach the table with their spill's id in the
+        transaction of the next ``flush``. A spill that cannot be read adds nothing.
+        """
         connection = self._open()
-        if spill_id and spill_id in self.spill_ids():
+        if spill_id and self._holds(spill_id):
             return False
-        try:
-            batches, rows = decode_spill(data, self._lookups)
-            for batch in batches:
-                write_batch(connection, self._lookups, batch)
-            self._append(rows)
-            if spill_id:
-                connection.execute("INSERT INTO spills (id) VALUES (?)", (spill_id,))
-        except BaseException:
-            connection.rollback()
-            self._lookups.reload()
-            self._count_rows()
-            raise
-        connection.commit()
-        self._bound_loose()
+        batches, events = decode_spill(data)
+        with collector_paused():
+            self._buffer.add_all(events)
+        for batch in batches:
+            write_batch(connection, self._lookups, batch)
+        if spill_id:
+            connection.execute("INSERT INTO spills (id) VALUES (?)", (spill_id,))
+        if len(self._buffer) >= _BUFFERED_ROWS:
+            self.flush()
+            self._bound_loose()
         return True
+
+    def _holds(self, spill_id: str) -> bool:
+        found = self._open().execute("SELECT 1 FROM spills WHERE id = ?", (spill_id,)).fetchone()
+        return found is not None
 
     def spill_ids(self) -> frozenset[str]:
         """Ids of the spills that this store holds."""

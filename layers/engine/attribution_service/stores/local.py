@@ -30,6 +30,11 @@ class LocalBackEnd:
     store: Store
     uploads: LocalUploads
     database: LocalDatabase
+    tables: tuple[LocalTable, ...]
+
+    def expire(self, now: int) -> int:
+        """Drop items and upload URLs past their time (``retention.sweep`` does the rest); how many there were."""
+        return self.uploads.sweep() + sum(table.expire(now) for table in self.tables)
 
     def close(self) -> None:
         """Release the database."""
@@ -44,8 +49,8 @@ def open_local(
     uploads = LocalUploads(folder, clock, base_url)
     objects = LocalObjects(folder, uploads)
     database = LocalDatabase(folder / DATABASE, [*table_schema("sessions"), *table_schema("verdicts")])
-    store = Store(objects, LocalTable(database, "sessions"), LocalTable(database, "verdicts"))
-    return LocalBackEnd(store, uploads, database)
+    tables = (LocalTable(database, "sessions"), LocalTable(database, "verdicts"))
+    return LocalBackEnd(Store(objects, *tables), uploads, database, tables)
 
 
 @contextmanager

@@ -69,11 +69,21 @@ cascade(
     author=AUTHOR,
     docs="A fault that a test harness injected explains whatever looks like a failure in the same half hour.",
     causes=_INJECTED,
-    consequences=(ranks(300, 1000),),
+    consequences=(ranks(300, 775), ranks(781, 1000)),  # all but the injected faults themselves
     scope="job",
     order="any",
     within=1800,
     priority=RefinerPriority.FINAL + 1,
+)
+
+cascade(
+    "InjectedFaultExplainsItsAction",
+    author=AUTHOR,
+    docs="What the injector logs while it acts is the fault that it announced or raised.",
+    causes=("NVRx synthetic fault injection", "Simulated fault (Megatron)"),
+    consequences=("Fault injector acts",),
+    scope="job",
+    order="any",
 )
 
 cascade(

@@ -37,6 +37,7 @@ _CONTEXT_LINES = 5
 _WALKED = 4 * _CONTEXT_LINES
 """Empty segments included (CRLF leaves one after each line), as in ``TextBuffer.before``."""
 _CONTEXT_BYTES = 512
+_SHARED_TEXTS = 256
 _MEMORY = 4_096
 """How many distinct lines are remembered before the memory starts afresh."""
 _MEMORY_LINE = 4_096
@@ -86,6 +87,7 @@ class LineExtractor:
     events: EventSink
     crashes: CrashLog
     _memory: dict[bytes, _Read] = field(default_factory=dict)
+    _texts: dict[bytes, str] = field(default_factory=dict)
     _prefixes: dict[int, Prefix] = field(default_factory=dict)
     """Prefixes that accumulators have read, by offset."""
 
@@ -255,8 +257,8 @@ class LineExtractor:
         data = self.buffer.data
         above = data[max(start - _NEAR, 0) : max(start - 1, 0)].split(b"\n")[start > _NEAR :]
         below = data[end + 1 : end + _NEAR].split(b"\n")[: -1 if end + _NEAR < len(data) else None]
-        before = _texts([text for text in above[-_WALKED:] if text][-_CONTEXT_LINES:])
-        after = _texts([text for text in below[:_WALKED] if text][:_CONTEXT_LINES])
+        before = self._shared([text for text in above[-_WALKED:] if text][-_CONTEXT_LINES:])
+        after = self._shared([text for text in below[:_WALKED] if text][:_CONTEXT_LINES])
         if len(before) < _CONTEXT_LINES and start > _NEAR:
             before = self._decoded(self.buffer.before(start, _CONTEXT_LINES))
         if len(after) < _CONTEXT_LINES and end + _NEAR < len(data):
@@ -264,11 +266,22 @@ class LineExtractor:
         return before, after
 
     def _decoded(self, segments: list[Segment]) -> tuple[str, ...]:
-        return tuple(self.buffer.decode(start, min(end, start + _CONTEXT_BYTES)) for start, end in segments)
+        data = self.buffer.data
+        return self._shared([data[start : min(end, start + _CONTEXT_BYTES)] for start, end in segments])
 
-
-def _texts(segments: list[bytes]) -> tuple[str, ...]:
-    return tuple([text[:_CONTEXT_BYTES].decode("utf-8", "replace") for text in segments])
+    def _shared(self, segments: list[bytes]) -> tuple[str, ...]:
+        """Decoded and cut; neighbouring hits get the same strings, since each line is in the context of ten others."""
+        known = self._texts
+        texts = []
+        for segment in segments:
+            raw = segment[:_CONTEXT_BYTES]
+            text = known.get(raw)
+            if text is None:
+                if len(known) >= _SHARED_TEXTS:
+                    known.clear()
+                text = known[raw] = raw.decode("utf-8", "replace")
+            texts.append(text)
+        return tuple(texts)
 
 
 _NO_PREFIX = Prefix()

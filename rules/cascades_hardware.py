@@ -28,6 +28,7 @@ CUDA_COMPLAINTS = (
     "CUDA error of unclear domain",
     "GPU library call failed",
     "NCCL Cuda failure",
+    "AMD GPU hang",
 )
 LOCKUPS = ("Soft lockup", "Hard lockup", "RCU stall", "Hung kernel task")
 
@@ -167,6 +168,27 @@ cascade(
     scope="job",
     slack=0,
     within=HOUR,
+)
+
+cascade(
+    "AmdGpuHardwareError",
+    author=AUTHOR,
+    docs="A hardware error of an AMD GPU explains faults and hangs of the programs on it and a reset that fails.",
+    causes=["AMD GPU hardware error"],
+    consequences=["AMD GPU memory access fault", "AMD GPU reset failed"],
+    scope="job",
+    order="any",
+    within=HOUR,
+)
+cascade(
+    "AmdGpuFaultStopsRing",
+    author=AUTHOR,
+    docs="A kernel that touched memory it may not touch stops its ring: the hang and the reset follow.",
+    causes=["AMD GPU memory access fault"],
+    consequences=["AMD GPU hang", "AMD GPU was reset"],
+    scope="job",
+    order="any",
+    within=10 * MINUTE,
 )
 
 # --- NVLink and NVSwitch ----------------------------------------------------------------------------------------------

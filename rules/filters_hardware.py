@@ -34,7 +34,11 @@ JOB_LAUNCHERS = ("slurmd", "docker", "containerd", "crio", "kubelet", "k3s", "pb
 SIGN_OF_FAILURE = 300
 """Symptoms below this rank are echoes and noise."""
 TEARDOWN_SECONDS = 30
+FABRIC_MANAGER_DOWN = "Fabric manager not running"
+NO_NVSWITCH = "No NVSwitch for the fabric manager"
+DRAINED_FOR_GPU = "Drain reason names a GPU fault"
 _MICROSECONDS = 1_000_000
+GPU_OUTCOMES = (Outcome.GPU_HARDWARE, Outcome.GPU_MEMORY, Outcome.NVLINK, Outcome.GPU_DRIVER)
 
 
 @filter_def(name="LinkFlaps", author=AUTHOR, priority=FilterPriority.STANDARD)
@@ -129,6 +133,38 @@ def _same_kill(event: Event, limit: Event) -> bool:
     return event.payload.get("process") == limit.payload.get("process")
 
 
+@filter_def(name="FabricManagerNotNeeded", author=AUTHOR, priority=FilterPriority.STANDARD)
+def forgive_fabric_managers_without_switches(context: FilterContext) -> None:
+    """On a machine without NVSwitch the fabric manager has nothing to do: that its unit failed is no fault."""
+    stream = context.event_stream
+    idle = {event.node: event for event in reversed(stream.events(symptom=NO_NVSWITCH))}
+    for event in stream.bad([FABRIC_MANAGER_DOWN]):
+        if event.node in idle:
+            stream.demote(event, by="FabricManagerNotNeeded", explained_by=idle[event.node])
+
+
+@filter_def(name="NonfatalXidStoppedChannels", author=AUTHOR, priority=FilterPriority.MID)
+def raise_xids_that_stopped_channels(context: FilterContext) -> None:
+    """An Xid that was printed as nonfatal counts once the driver stops channels `caused by previous Xid` of its code.
+
+    Its own line is better evidence than the clean-up line that names it.
+    """
+    stream = context.event_stream
+    for named in [event for event in stream.bad() if event.rule == "XIDReported" and event.payload.get("previous")]:
+        place = (named.symptom, named.node, named.device)
+        mild = [event for event in stream.events(symptom=named.symptom) if event.rule == "XIDNVLink5Nonfatal"]
+        first = next((event for event in mild if (event.symptom, event.node, event.device) == place), None)
+        if first is not None and named.state == "active":
+            raised = stream.emit(
+                event_type=named.event_type,
+                rule="NonfatalXidStoppedChannels",
+                derived_from=first,
+                symptom=named.symptom,
+                payload=first.payload,
+            )
+            stream.discard(named, by="NonfatalXidStoppedChannels", explained_by=raised)
+
+
 @refiner_def(name="GpuExceptionAtTeardown", author=AUTHOR, symptoms=[xid(13, 31)])
 def discard_gpu_exceptions_at_teardown(context: RefinerContext) -> None:
     """A GPU exception long after the job's first sign of failure came from killing it, whatever that failure was."""
@@ -162,15 +198,40 @@ def _first_failure(stream: EventStream, context: RefinerContext, echoes: frozens
     author=AUTHOR,
     priority=RefinerPriority.POST_OUTCOME,
     symptoms=[
-        outcomes(Outcome.HOST_HARDWARE, Outcome.HOST_OS, Outcome.MAINTENANCE, Outcome.POWER_THERMAL, Outcome.PCIE)
+        outcomes(
+            Outcome.HOST_HARDWARE,
+            Outcome.HOST_OS,
+            Outcome.MAINTENANCE,
+            Outcome.POWER_THERMAL,
+            Outcome.PCIE,
+            Outcome.NETWORK_HARDWARE,
+            Outcome.STORAGE_HARDWARE,
+            *GPU_OUTCOMES,
+        )
     ],
 )
 def name_the_failed_node(context: RefinerContext) -> None:
-    """A system log without host names that shows why a node went down belongs to the node that the scheduler lost."""
-    choice, failed = context.choice, context.job.failed_node
-    if choice is None or choice.root is None or choice.root.symptom is None or failed is None or choice.suspects:
+    """A system log without host names that shows why a node went down belongs to the node that the scheduler lost.
+
+    A GPU's fault belongs likewise to the one node that was drained for its GPU.
+    """
+    choice = context.choice
+    if choice is None or choice.root is None or choice.root.symptom is None or choice.suspects:
         return
-    scope = context.registry.get(choice.root.symptom).scope
-    if choice.root.node is None and choice.root.source == "syslog" and scope in (Scope.NODE, Scope.DEVICE):
-        choice.suspects.append(failed)
-        choice.suspect_reason = f"the node that the scheduler lost; the log that shows {choice.root.symptom} names none"
+    symptom = context.registry.get(choice.root.symptom)
+    placed = choice.root.node is not None or choice.root.source != "syslog"
+    if placed or symptom.scope not in (Scope.NODE, Scope.DEVICE):
+        return
+    if context.job.failed_node is not None:
+        choice.suspects.append(context.job.failed_node)
+        choice.suspect_reason = f"the node that the scheduler lost; the log that shows {symptom.name} names none"
+        return
+    drained = _drained_for_gpu(context)
+    if symptom.outcome in GPU_OUTCOMES and len(drained) == 1:
+        choice.suspects.extend(drained)
+        choice.suspect_reason = f"the node that was drained for its GPU; the log that shows {symptom.name} names none"
+
+
+def _drained_for_gpu(context: RefinerContext) -> list[str]:
+    nodes = {event.node for event in context.event_stream.events(symptom=DRAINED_FOR_GPU) if event.node is not None}
+    return sorted(nodes & set(context.job.nodes)) if context.job.nodes else sorted(nodes)

@@ -28,6 +28,7 @@ STALE_IMAGE = "Image copy on the node is damaged or of another architecture"
 MAINTENANCE_NOTE = "Maintenance note of the operators"
 TAKEN_BY_OPERATORS = "Node taken by its operators"
 REBOOTED = "Node unexpectedly rebooted"
+NODE_LOST = "Node lost (cluster manager)"
 REBOOTED_TOGETHER = "Nodes rebooted together"
 OPERATOR_ACTIONS = (
     "Operator rebooted the node",
@@ -88,6 +89,17 @@ def named_stop_before_cancellation(context: FilterContext) -> None:
             before = next((event for event in named if follows(stop, event)), None)
             if before is not None:
                 stream.discard(stop, by="NamedStopBeforeCancellation", explained_by=before)
+
+
+@filter_def("ServerCleansUpLostNode", AUTHOR, priority=FilterPriority.EARLY + 207)
+def server_cleans_up_lost_node(context: FilterContext) -> None:
+    """PBS mails `Job deleted at request of root` and `job preempted (node failure)` together: nobody cancelled."""
+    stream = context.event_stream
+    lost = stream.bad([NODE_LOST])
+    for stop in stream.events(symptom=BY_OPERATOR, type=EventType.JOB_STOP):
+        reason = next((event for event in lost if event.stream == stop.stream), None)
+        if stop.rule.startswith("BatchSystemEnding") and reason is not None:
+            stream.discard(stop, by="ServerCleansUpLostNode", explained_by=reason)
 
 
 @filter_def("WhoCancelled", AUTHOR, priority=FilterPriority.EARLY + 210)

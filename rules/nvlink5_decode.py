@@ -85,8 +85,9 @@ def _first_known(code: str, wanted: list[str], exact: int = 1) -> str:
 
 @decoder_def("xid_report")
 def decode_xid_report(captures: Mapping[str, str]) -> Mapping[str, str]:
-    """``xid`` and ``device`` from whichever form of report the line has."""
+    """``xid``, ``device`` and ``previous`` (the code that a clean-up line names) from whichever form the line has."""
     found = {name: text for name, text in captures.items() if text}
     code = next((found[name] for name in ("previous", "xid", "event_xid", "json_xid") if name in found), "")
     device = next((found[name] for name in ("device", "gpu", "pci") if name in found), "")
-    return {"xid": code, "device": device} if device else {"xid": code}
+    named = {"device": device, "previous": found.get("previous", "")}
+    return {name: text for name, text in named.items() if text} | {"xid": code}

@@ -38,7 +38,7 @@ class RefusedError(ClientError):
     """The service refused the request; ``problem`` holds the members of the problem document."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
-        super().__init__(f"{status} {problem.get('title', '')}: {problem.get('detail', '')}")
+        super().__init__(f"{status} {problem.get('title', '')}: {problem.get('detail', '')}{_faults(problem)}")
         self.status = status
         self.problem = problem
 
@@ -46,6 +46,13 @@ class RefusedError(ClientError):
     def slug(self) -> str:
         """The last part of the problem's type, which is stable: ``duplicate-session``."""
         return str(self.problem.get("type", "")).rpartition(":")[2]
+
+
+def _faults(problem: Mapping[str, Any]) -> str:
+    """The fields that a problem complains of, as ``; field: problem``."""
+    found = problem.get("faults")
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    return "".join(f"; {row.get('field')}: {row.get('problem')}" for row in rows)
 
 
 @dataclass(frozen=True, slots=True)

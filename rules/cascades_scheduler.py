@@ -15,7 +15,12 @@ NODE_FACTS = (
     "Slurm node failure",
 )
 """Node-down facts that name no part."""
-LOST_NODE = ("Job ended by a node failure", "Pod removed because its node was lost", "Nodes of the job did not boot")
+LOST_NODE = (
+    "Job ended by a node failure",
+    "Pod removed because its node was lost",
+    "Nodes of the job did not boot",
+    "Scheduler state BOOT_FAIL",
+)
 MISSING_FILES = ("Job script command failed", "File or path not found", "Program not found by Slurm (execve)")
 LAUNCH_CONTACT = ("Task launch lost contact with a node", "Tasks never started (Slurm)", "PMIx wire-up error")
 IMAGE_REASONS = (
@@ -181,6 +186,7 @@ cascade(
         "Memory limit exceeded (batch system)",
         "Memory limit of the job exceeded (Slurm)",
         "Pod evicted: node low on memory",
+        "Scheduler state OUT_OF_MEMORY",
     ],
     consequences=["Task killed (srun)", "Memory limit touched (Slurm)", "Process killed", "Worker killed (SIGKILL)"],
     scope=CascadeScope.JOB,

@@ -112,3 +112,16 @@ def test_it_stays_the_record_s_own_in_every_other_case(fields: dict[str, Any]) -
 @pytest.mark.parametrize("failed_node", ["node-0009", "node-0077"])
 def test_a_failed_node_outside_the_record_does_not_make_it_its_own(failed_node: str) -> None:
     assert inherited_node_failure(_inherited(failed_node=failed_node))
+
+
+@pytest.mark.parametrize(
+    ("fields", "symptom"),
+    [
+        ({"state": "OUT_OF_MEMORY", "exit_code": "0:125"}, "Scheduler state OUT_OF_MEMORY"),
+        ({"state": "Failed", "reason": "OOMKilled"}, "Scheduler state OUT_OF_MEMORY"),
+        ({"state": "BOOT_FAIL"}, "Scheduler state BOOT_FAIL"),
+    ],
+)
+def test_a_failed_state_that_names_its_fault_is_that_fault_on_no_node(fields: dict[str, str], symptom: str) -> None:
+    _, fault = scheduler_facts(job(**fields))
+    assert (fault.symptom, fault.event_type, fault.node) == (symptom, "Attribution.node.bad", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attribution_lib.job.model import StateClass
-from attribution_lib.job.states import cancelling_user, parse_exit_code, read_state
+from attribution_lib.job.states import NamedFault, cancelling_user, named_fault, parse_exit_code, read_state
 
 
 @pytest.mark.parametrize(
@@ -130,3 +130,19 @@ def test_what_is_no_exit_code_is_none() -> None:
 def test_the_user_who_cancelled_is_read_from_the_state() -> None:
     assert cancelling_user("CANCELLED by 0") == "0"
     assert cancelling_user("CANCELLED") == ""
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "expected"),
+    [
+        ("OUT_OF_MEMORY", "", NamedFault.MEMORY),
+        ("OUT_OF_ME+", "", NamedFault.MEMORY),
+        ("COMPLETING,OUT_OF_MEMORY", "", NamedFault.MEMORY),
+        ("Failed", "OOMKilled", NamedFault.MEMORY),
+        ("BOOT_FAIL", "", NamedFault.BOOT),
+        ("FAILED", "NonZeroExitCode", None),
+        ("", "", None),
+    ],
+)
+def test_some_failed_states_name_what_failed(state: str, reason: str, expected: NamedFault | None) -> None:
+    assert named_fault(state, reason=reason) is expected

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from attribution_lib.events.event import EventType
 from attribution_lib.events.stream import fact_event
 from attribution_lib.job.model import StateClass
-from attribution_lib.job.states import cancelling_user, parse_exit_code
+from attribution_lib.job.states import NamedFault, cancelling_user, named_fault, parse_exit_code
 
 if TYPE_CHECKING:
     from attribution_lib.events.event import Event
@@ -21,6 +21,7 @@ __all__ = [
     "CANCELLED_BY_OPERATOR",
     "CANCELLED_BY_USER",
     "FACTS_RULE",
+    "NAMED_FAULTS",
     "NODE_FAILURE",
     "STATE_SYMPTOMS",
     "inherited_node_failure",
@@ -33,6 +34,10 @@ FACTS_RULE = "SchedulerFacts"
 NODE_FAILURE = "Slurm node failure"
 CANCELLED_BY_USER = "Execution cancelled by its user"
 CANCELLED_BY_OPERATOR = "Execution cancelled by an operator"
+NAMED_FAULTS: dict[NamedFault, str] = {
+    NamedFault.MEMORY: "Scheduler state OUT_OF_MEMORY",
+    NamedFault.BOOT: "Scheduler state BOOT_FAIL",
+}
 STATE_SYMPTOMS: dict[StateClass, str] = {
     StateClass.COMPLETED: "Scheduler state COMPLETED",
     StateClass.FAILED: "Scheduler state FAILED",
@@ -51,7 +56,8 @@ def scheduler_facts(job: JobInfo) -> list[Event]:
     """The events that follow from the job's state, failed node and established cancellation, in a fixed order.
 
     One ``Attribution.scheduler.state`` event when the scheduler said anything; a bad-node event for a node failure
-    that is this record's own; a stop event for a cancellation, preemption or time limit.
+    that is this record's own and for a failed state that names its fault (OUT_OF_MEMORY, BOOT_FAIL); a stop event for a
+    cancellation, preemption or time limit.
     """
     events: list[Event] = []
     datum = scheduler_evidence(job)
@@ -59,6 +65,9 @@ def scheduler_facts(job: JobInfo) -> list[Event]:
         events.append(_fact(job, EventType.SCHEDULER_STATE, STATE_SYMPTOMS[job.state_class], datum, job.failed_node))
     if job.state_class is StateClass.NODE_FAIL and not inherited_node_failure(job):
         events.append(_fact(job, EventType.BAD_NODE, NODE_FAILURE, datum, job.failed_node))
+    fault = named_fault(job.state, reason=job.reason) if job.state_class is StateClass.FAILED else None
+    if fault is not None:
+        events.append(_fact(job, EventType.BAD_NODE, NAMED_FAULTS[fault], datum, None))
     if job.execution_cancellation is not None:
         events.append(_established_cancellation(job))
     elif job.state_class is StateClass.CANCELLED:

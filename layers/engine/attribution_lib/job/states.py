@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 
 from attribution_lib.job.model import StateClass
 
-__all__ = ["ExitStatus", "StateReading", "cancelling_user", "parse_exit_code", "read_state"]
+__all__ = [
+    "ExitStatus",
+    "NamedFault",
+    "StateReading",
+    "cancelling_user",
+    "named_fault",
+    "parse_exit_code",
+    "read_state",
+]
 
 _STATES: dict[StateClass, str] = {
     StateClass.COMPLETED: """
@@ -83,6 +92,22 @@ _FAILED_REASONS = frozenset(
 )
 """Reasons with which Kubernetes, Batch and SageMaker report ``Failed`` or ``Stopped`` for what was no plain failure."""
 
+
+class NamedFault(StrEnum):
+    """Failed states and reasons that name what failed."""
+
+    MEMORY = "memory"
+    BOOT = "boot"
+
+
+_NAMED_FAULTS = {
+    "outofmemory": NamedFault.MEMORY,
+    "oom": NamedFault.MEMORY,
+    "oomkilled": NamedFault.MEMORY,
+    "bootfail": NamedFault.BOOT,
+    "bf": NamedFault.BOOT,
+}
+
 _CANCELLED_BY = re.compile(r"\s*cancell?ed\s+by\s+(\S+)\s*", re.IGNORECASE)
 _EXIT_CODE = re.compile(r"\s*(-?\d{1,12})(?::(-?\d{1,12}))?\s*")
 _HIGHEST_SIGNAL = 64
@@ -128,6 +153,13 @@ def cancelling_user(state: str) -> str:
     """Who ``CANCELLED by 1234`` names; empty when the state names nobody."""
     match = _CANCELLED_BY.fullmatch(state)
     return match.group(1) if match else ""
+
+
+def named_fault(state: str, *, reason: str = "") -> NamedFault | None:
+    """The fault that the state or its reason names; None for those that only say that the job failed."""
+    parts = [*re.split(r"[,|/]", state), reason]
+    found = (_NAMED_FAULTS.get(_listed_name(part) or "") for part in parts)
+    return next((fault for fault in found if fault is not None), None)
 
 
 def parse_exit_code(text: str) -> ExitStatus | None:

@@ -44,6 +44,8 @@ class NodeNames:
 
 def is_address(name: str) -> bool:
     """Whether a node is named by its IP address, which cannot be compared with host names."""
+    if not name[:1].isdigit() and ":" not in name:
+        return False  # most names, and the library's way to say so is an exception
     try:
         ipaddress.ip_address(name)
     except ValueError:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attribution_lib.events.stream import EventStream
     from attribution_lib.job.model import JobInfo
 
-__all__ = ["bad_nodes", "interesting_nodes"]
+__all__ = ["BlamedNodes", "bad_nodes", "interesting_nodes"]
 
 
 @dataclass(slots=True)
@@ -45,24 +45,33 @@ class _Sightings:
         )
 
 
-def bad_nodes(
-    stream: EventStream, job: JobInfo, *, symptom: str | None, suspects: Sequence[str], reason: str
-) -> list[BadNode]:
-    """The nodes of the job that bear ``symptom`` (or are ``suspects``), each with what was seen on it."""
+@dataclass(frozen=True, slots=True)
+class BlamedNodes:
+    """All nodes to blame by name, and the rows of the first of them: a row costs, and a verdict shows only so many."""
+
+    names: Sequence[str] = ()
+    rows: Sequence[BadNode] = ()
+
+
+def bad_nodes(  # noqa: PLR0913 -- keyword-only but for the two that every phase has
+    stream: EventStream, job: JobInfo, *, symptom: str | None, suspects: Sequence[str], reason: str, limit: int
+) -> BlamedNodes:
+    """The nodes of the job that bear ``symptom`` (or are ``suspects``), with what was seen on the first ``limit``."""
     inside = frozenset(job.nodes)
     if symptom is not None:
         names = {event.node for event in stream.events(symptom=symptom, type=EventType.BAD_NODE)}
     else:
         names = set(suspects)
     named = sorted(node for node in names if node is not None and (not inside or node in inside))
-    wanted = frozenset(named)
+    shown = named[:limit]
+    wanted = frozenset(shown)
     sightings = _collect(event for event in stream.events(type=EventType.BAD_NODE) if event.node in wanted)
     why = f"{reason}: {symptom}" if symptom else reason
-    return [sightings.get(node, _Sightings()).row(node, why) for node in named]
+    return BlamedNodes(named, [sightings.get(node, _Sightings()).row(node, why) for node in shown])
 
 
-def interesting_nodes(stream: EventStream, blamed: Collection[str]) -> list[BadNode]:
-    """Every other node on which a bad or interesting event survived."""
+def interesting_nodes(stream: EventStream, blamed: Collection[str], limit: int) -> list[BadNode]:
+    """The first ``limit`` of the other nodes on which a bad or interesting event survived."""
     rows = _collect(
         event
         for event in stream
@@ -71,7 +80,7 @@ def interesting_nodes(stream: EventStream, blamed: Collection[str]) -> list[BadN
         and event.node is not None
         and event.node not in blamed
     )
-    return [rows[node].row(node, "symptoms here decided nothing") for node in sorted(rows)]
+    return [rows[node].row(node, "symptoms here decided nothing") for node in sorted(rows)[:limit]]
 
 
 def _collect(events: Iterable[Event]) -> dict[str, _Sightings]:

@@ -9,7 +9,7 @@ from attribution_lib.job.model import StateClass
 from attribution_lib.phases.chain import chain_rows, symptom_rows
 from attribution_lib.phases.decide import is_blamable
 from attribution_lib.phases.needed import needed_evidence
-from attribution_lib.phases.nodes import bad_nodes, interesting_nodes
+from attribution_lib.phases.nodes import BlamedNodes, bad_nodes, interesting_nodes
 from attribution_lib.phases.times import rfc3339
 from attribution_lib.taxonomy import Outcome, SubDomain, sub_domain_of
 from attribution_lib.verdict import (
@@ -64,9 +64,9 @@ def build_verdict(  # noqa: PLR0913 -- a verdict is made of exactly these parts,
         root_cause=_root_cause(root, job, engine, choice),
         alternatives=_alternatives(choice, engine),
         needed_evidence=needed_evidence(job, choice, totals.by_source),
-        bad_nodes=blamed[:BAD_NODE_LIMIT],
-        bad_nodes_total=len(blamed),
-        interesting_nodes=interesting_nodes(stream, {item.node for item in blamed})[:BAD_NODE_LIMIT],
+        bad_nodes=list(blamed.rows),
+        bad_nodes_total=len(blamed.names),
+        interesting_nodes=interesting_nodes(stream, frozenset(blamed.names), BAD_NODE_LIMIT),
         symptoms=symptom_rows(stream, root),
         chain=chain_rows(stream, root),
         collections=dict(collections),
@@ -109,16 +109,17 @@ def shown_event(stream: EventStream, choice: OutcomeChoice) -> Event | None:
     )
 
 
-def _blamed(stream: EventStream, job: JobInfo, engine: RuleEngine, choice: OutcomeChoice) -> list[Any]:
+def _blamed(stream: EventStream, job: JobInfo, engine: RuleEngine, choice: OutcomeChoice) -> BlamedNodes:
     sub_domain = sub_domain_of(choice.outcome)
     if sub_domain not in (SubDomain.HARDWARE, SubDomain.SYSTEM_SOFTWARE, SubDomain.AMBIGUOUS):
-        return []
-    if choice.suspects:
-        return bad_nodes(stream, job, symptom=None, suspects=choice.suspects, reason=choice.suspect_reason)
-    root = choice.root
-    if root is None or root.symptom is None or not is_blamable(engine.registry.get(root.symptom)):
-        return []
-    return bad_nodes(stream, job, symptom=root.symptom, suspects=(), reason="bears the root symptom")
+        return BlamedNodes()
+    symptom, suspects, reason = None, choice.suspects, choice.suspect_reason
+    if not suspects:
+        root = choice.root
+        if root is None or root.symptom is None or not is_blamable(engine.registry.get(root.symptom)):
+            return BlamedNodes()
+        symptom, reason = root.symptom, "bears the root symptom"
+    return bad_nodes(stream, job, symptom=symptom, suspects=suspects, reason=reason, limit=BAD_NODE_LIMIT)
 
 
 def _failed(job: JobInfo, choice: OutcomeChoice) -> bool:

@@ -26,6 +26,8 @@ WAITERS = (
     "Gloo operation timed out",
     "monitoredBarrier names a rank",
 )
+_BRIDGE = "172.17."
+"""The network of docker's default bridge."""
 _LONG_MINUTES = 10
 _SHELL_CODES = 126
 """From here on exit codes are the shell's and signals'."""
@@ -114,6 +116,7 @@ def proven_together(context: FilterContext) -> None:
     _faulty_rank_exited(context)
     _preprocessing_outlasts_timeout(context)
     _crash_inside_nccl(context)
+    _bridge_address_across_hosts(context)
 
 
 def _nccl_packages_collide(context: FilterContext) -> None:
@@ -214,6 +217,15 @@ def _crash_inside_nccl(context: FilterContext) -> None:
         before = [crash for crash in crashes if crash.stream == frame.stream and follows(frame, crash)]
         for crash in before[-1:]:
             _derive(context, crash, "Segmentation fault in NCCL")
+
+
+def _bridge_address_across_hosts(context: FilterContext) -> None:
+    """In a job of several hosts no store can be reached at docker's default bridge: every host has its own."""
+    if len(context.job.nodes) < 2:  # noqa: PLR2004 - two hosts
+        return
+    for event in context.event_stream.bad(["Store host not reachable"]):
+        if str(event.payload.get("peer") or event.payload.get("address") or "").startswith(_BRIDGE):
+            _derive(context, event, "Unreachable container or loopback address")
 
 
 def _facts(stream: EventStream, kind: str) -> Iterator[Event]:

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attribution_lib.observation_parse import parse_matrix
-from attribution_lib.redaction import redact
-
 from attribution_blueprint.errors import EvidenceError
 from attribution_lib.errors import JobError
 from attribution_lib.job.builder import JobInfoBuilder
 from attribution_lib.observation import Observation, ObservationFormat, Source
+from attribution_lib.observation_parse import parse_matrix
+from attribution_lib.redaction import redact
 from attribution_service.result import ConnectorReport, ConnectorStatus
 
 if TYPE_CHECKING:
@@ -27,17 +26,26 @@ if TYPE_CHECKING:
     from attribution_lib.job.model import JobInfo
     from attribution_lib.names import NodeNames
 
-__all__ = ["Evidence", "read_case_folder", "read_job_file", "read_loose_files", "source_of_name"]
+__all__ = [
+    "JOB_FILE",
+    "METRICS_FILE",
+    "TEXT_FILES",
+    "Evidence",
+    "read_case_folder",
+    "read_job_file",
+    "read_loose_files",
+    "source_of_name",
+]
 
 JOB_FILE = "job.toml"
 _LABEL_FILE = "expected.toml"
 """The right answer of a labelled case: never opened."""
-_TEXT_FILES = {
+TEXT_FILES = {
     "applog.log": Source.APPLOG,
     "syslog.log": Source.SYSLOG,
     "scheduler.log": Source.SCHEDULER,
 }
-_METRICS_FILE = "node_metrics.json"
+METRICS_FILE = "node_metrics.json"
 _SOURCE_NAMES = {
     Source.SYSLOG: ("syslog", "messages", "kern", "dmesg", "journal"),
     Source.SCHEDULER: ("slurmctld", "slurmd", "scheduler", "events"),
@@ -66,9 +74,9 @@ def read_case_folder(folder: Path, *, names: NodeNames | None = None) -> Evidenc
     reports: list[ConnectorReport] = []
     ignored: list[str] = []
     for path in sorted(folder.iterdir()):
-        if path.name in _TEXT_FILES:
-            _take(path, _TEXT_FILES[path.name], path.name, observations, reports)
-        elif path.name == _METRICS_FILE:
+        if path.name in TEXT_FILES:
+            _take(path, TEXT_FILES[path.name], path.name, observations, reports)
+        elif path.name == METRICS_FILE:
             _take(path, Source.NODE_METRICS, path.name, observations, reports)
         elif path.name not in (JOB_FILE, _LABEL_FILE):
             ignored.append(str(path))
@@ -132,7 +140,7 @@ def _is_matrix(path: Path) -> bool:
 
 
 def _known_files() -> str:
-    return ", ".join([*_TEXT_FILES, _METRICS_FILE])
+    return ", ".join([*TEXT_FILES, METRICS_FILE])
 
 
 def _take(

@@ -1,0 +1,13 @@
+"""Execution-context adapters: which jobs there are. One file a component, named in this table."""
+
+from __future__ import annotations
+
+from attribution_blueprint.connectors.base import Component
+
+__all__ = ["COMPONENTS"]
+
+_HERE = "attribution_blueprint.connectors.eca"
+
+COMPONENTS: tuple[Component, ...] = (
+    Component("static", f"{_HERE}.static:StaticAdapter", "One workload by hand, or a folder of cases."),
+)

@@ -1,0 +1,13 @@
+"""Log collectors. One file a component, named in this table."""
+
+from __future__ import annotations
+
+from attribution_blueprint.connectors.base import Component
+
+__all__ = ["COMPONENTS"]
+
+_HERE = "attribution_blueprint.connectors.log"
+
+COMPONENTS: tuple[Component, ...] = (
+    Component("file", f"{_HERE}.file:FileLog", "Files: a job's output where the scheduler put it, or given paths."),
+)

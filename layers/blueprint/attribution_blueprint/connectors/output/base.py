@@ -1,0 +1,31 @@
+"""What a sink is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from attribution_blueprint.setting_types import ComponentSettings
+    from attribution_service.result import EnrichedVerdict
+
+__all__ = ["OutputConnector"]
+
+
+class OutputConnector(Protocol):
+    """Takes enriched verdicts.
+
+    ``write`` returns once the verdict is safe, or raises ``OutputError``; the same (cluster, job, attempt, run_id)
+    written twice is stored once. It is called from several threads. ``close`` is called once, after the last.
+    """
+
+    Settings: ClassVar[type[ComponentSettings]]
+
+    def __init__(self, name: str, settings: ComponentSettings) -> None: ...
+
+    def write(self, verdict: EnrichedVerdict) -> None:
+        """Store one verdict."""
+        ...
+
+    def close(self) -> None:
+        """Finish; ``OutputError`` when something written is lost after all."""
+        ...

@@ -23,7 +23,7 @@ _LOGGED = re.compile(
 )
 """Levels of warning and below, as logging, glog and c10d print them."""
 _CODE = re.compile(
-    r"(?:^|[\]):>|] ?)\s{2,}(?:raise [A-Za-z_][\w.]*\(|assert |(?:self\.)?(?:log|logger|logging|warnings)\.\w+\("
+    r"(?:^|[\]):>|] ?)\s{2,}(?:raise [A-Za-z_][\w.]*(?:\(|\s*$| from )|assert |(?:self\.)?(?:log|logger|logging|warnings)\.\w+\("
     r"|print\(|f?[\"'][^\"']*[\"']?\s*[,)]?\s*$)"
 )
 """A line of source code as a traceback quotes it, whatever prefix stands before it."""

@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from attribution_blueprint.gateway import Gateway, Invocation
 from attribution_blueprint.local import load_engine
 from attribution_blueprint.local_server import Guard, LocalServer
 from attribution_service.http.access import Access
-from attribution_service.http.host import Host, remembered
+from attribution_service.http.host import Host
 from attribution_service.service import Service
 from attribution_service.settings import Settings
 from attribution_service.stores.local import open_local
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 DEPLOYMENT = read_deployment(template_path())
-ENGINE = remembered(load_engine)
+ENGINE = cache(load_engine)
 JOB = {"job_id": "4711", "cluster": "prod", "nodes": "gpu-[0001-0004]", "start": "2026-06-02T20:00:00Z"}
 SESSION = "/v2/attributor/prod:4711:0"
 JSON = {"Content-Type": "application/json"}

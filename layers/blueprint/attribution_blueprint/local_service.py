@@ -8,16 +8,19 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+from attribution_blueprint.cache import cache_folder
 from attribution_blueprint.deployment import read_deployment, template_path
 from attribution_blueprint.gateway import Gateway
-from attribution_blueprint.local import load_engine
 from attribution_blueprint.local_server import Guard, LocalServer, is_loopback
 from attribution_service.attribute import attribute_later
+from attribution_service.engine_source import EngineSource
 from attribution_service.http.access import read_access
 from attribution_service.http.function import LOGGER
-from attribution_service.http.host import Host, remembered
+from attribution_service.http.host import Host
+from attribution_service.retention import sweep
 from attribution_service.service import Service
 from attribution_service.settings import read_settings
 from attribution_service.stores.local import open_local
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Serving", "local_service", "serving"]
 
 _log = logging.getLogger(LOGGER)
+_HOUSEKEEPING_SECONDS = 3_600
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +67,15 @@ def serving(how: Serving, environment: Mapping[str, str] = os.environ) -> Iterat
         service = local_service(back_end, settings, how.rules_dir, later)
         server.gateway = Gateway(deployment, deployment.load(), Host(service, access, write_metrics=lambda _: None))
         server.accept_upload = lambda token, body: back_end.uploads.accept(token, body, back_end.store.objects)
+        stopping = Event()
+        housekeeping = Thread(target=_keep_house, args=(service, back_end, stopping))
+        housekeeping.start()
         try:
             yield server
         finally:
             server.server_close()
+            stopping.set()
+            housekeeping.join()
             later.shutdown(cancel_futures=True)
             back_end.close()
 
@@ -78,14 +87,34 @@ def local_service(
     later: ThreadPoolExecutor | None = None,
 ) -> Service:
     """The service over a local back end; ``later`` runs attributions that a request put off."""
+    objects, cache = back_end.store.objects, cache_folder()
+    engine = EngineSource(
+        objects,
+        settings.rules_release,
+        folder=cache / "releases",
+        cache=cache,
+        clock=time.time,
+        bundled=rules_dir,
+    )
     service = Service(
         store=back_end.store,
-        engine=remembered(lambda: load_engine(rules_dir)),
+        engine=engine,
         clock=time.time,
         settings=settings,
         invoke_later=None if later is None else lambda attributor_id: _start(later, service, attributor_id),
     )
     return service
+
+
+def _keep_house(service: Service, back_end: LocalBackEnd, stopping: Event) -> None:
+    """What lifecycle rules do on AWS: once in a while remove what is past its time."""
+    while not stopping.wait(_HOUSEKEEPING_SECONDS):
+        try:
+            back_end.expire(service.now())
+            sweep(service)
+        # Another process may be at it too, or the disk is full; the next round tries again.
+        except Exception:  # noqa: BLE001 -- see above
+            _log.exception("housekeeping failed")
 
 
 def _start(later: ThreadPoolExecutor, service: Service, attributor_id: str) -> None:

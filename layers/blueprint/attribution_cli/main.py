@@ -17,6 +17,8 @@ __all__ = ["LazyGroup", "main"]
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("explain", "attribution_cli.explain:explain", "Explain why a job failed."),
     ("serve", "attribution_cli.serve:serve", "Serve the v2 API on this machine."),
+    ("replay", "attribution_cli.replay:replay_command", "What kept evidence would say under other rules."),
+    ("release", "attribution_cli.release:release", "Publish rules apart from the code."),
     ("rules", "attribution_cli.rules:rules", "Write, test, check and read the rules."),
 )
 """(name, module:attribute, one line of help) of every sub-command, in the order of the help text."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
+import tempfile
 import time
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attribution_service.engine_source import EngineSource
 from attribution_service.http.access import Access, read_access
 from attribution_service.service import Service
 from attribution_service.settings import read_settings
@@ -18,9 +19,7 @@ from attribution_service.settings import read_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from attribution_lib.rules.engine import RuleEngine
-
-__all__ = ["Host", "deployed_host", "host_of", "remembered"]
+__all__ = ["Host", "deployed_host", "host_of"]
 
 RULES_CACHE = "ATTRIBUTION_RULES_CACHE"
 """Folder of compiled rule databases; in the layer they were made by its build."""
@@ -55,32 +54,14 @@ def deployed_host(environment: Mapping[str, str]) -> Host:
     # boto3 is slow to import and not installed where only the local back end is used.
     from attribution_service.stores.aws_deployment import deployed_store, invoker  # noqa: PLC0415 -- see above
 
-    service = Service(
-        store=deployed_store(environment),
-        engine=remembered(lambda: _load_engine(environment)),
+    settings, store = read_settings(environment), deployed_store(environment)
+    databases = environment.get(RULES_CACHE, "")
+    engine = EngineSource(
+        store.objects,
+        settings.rules_release,
+        folder=Path(tempfile.gettempdir(), "attribution-rules"),
+        cache=Path(databases) if databases else None,
         clock=time.time,
-        settings=read_settings(environment),
-        invoke_later=invoker(environment),
     )
+    service = Service(store, engine, time.time, settings, invoker(environment))
     return Host(service, read_access(environment))
-
-
-def remembered(load: Callable[[], RuleEngine]) -> Callable[[], RuleEngine]:
-    """A provider that loads once, however many threads ask at the same time."""
-    lock = threading.Lock()
-    kept: list[RuleEngine] = []
-
-    def provide() -> RuleEngine:
-        with lock:
-            if not kept:
-                kept.append(load())
-            return kept[0]
-
-    return provide
-
-
-def _load_engine(environment: Mapping[str, str]) -> RuleEngine:
-    from attribution_lib.rules.loader import load_engine  # noqa: PLC0415 -- routes that need no rules start faster
-
-    folder = environment.get(RULES_CACHE, "")
-    return load_engine(cache_dir=Path(folder) if folder else None)

@@ -53,3 +53,43 @@ docs: $(STAMP) ## write the generated reference pages
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
+
+# ---- the service on AWS; each tool in an environment of its own, because their requirements exclude one another
+SAM := .tools/sam
+MINISTACK := .tools/ministack
+CONTRACT := .tools/contract
+ARCHITECTURE ?= x86_64
+export SAM_CLI_TELEMETRY := 0
+
+.PHONY: build validate serve ministack contract
+
+$(SAM)/.installed: scripts/sam-requirements.txt
+	$(call environment,$(SAM),$<)
+
+$(MINISTACK)/.installed: tests/ministack/requirements.txt
+	$(call environment,$(MINISTACK),$<)
+
+$(CONTRACT)/.installed: tests/contract/requirements.txt
+	$(call environment,$(CONTRACT),$<)
+
+define environment
+	test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
+	$(1)/bin/python -m pip install --quiet --disable-pip-version-check -r $(2)
+	touch $(1)/.installed
+endef
+
+build: $(SAM)/.installed ## build functions and layer for deployment (ARCHITECTURE=arm64 for Graviton); no Docker
+	LAYER_ARCHITECTURE=$(ARCHITECTURE) $(SAM)/bin/sam build --parameter-overrides Architecture=$(ARCHITECTURE)
+
+validate: $(SAM)/.installed $(STAMP) ## check the template and the API document, offline
+	$(SAM)/bin/sam validate --lint --region us-east-1
+	$(BIN)/python scripts/write_openapi.py --check
+
+serve: $(STAMP) ## serve the v2 API on http://127.0.0.1:8000
+	$(BIN)/attribution serve
+
+ministack: $(SAM)/.installed $(MINISTACK)/.installed $(STAMP) ## deploy the template to an emulator and drive it over HTTP
+	$(BIN)/python tests/ministack/check.py $(SAM) $(MINISTACK)
+
+contract: $(CONTRACT)/.installed $(STAMP) ## fuzz the local server by its API document; drive it by a generated client
+	$(BIN)/python tests/contract/check.py $(CONTRACT)

@@ -13,7 +13,7 @@ import pytest
 from attribution_lib.rules.loader import load_engine
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("layers", "rules", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = ("layers", "functions", "rules", "template.yaml", "pyproject.toml", "README.md", "LICENSE")
 PROGRAM = """
 import attribution_lib
 from attribution_lib.rules.loader import load_engine
@@ -31,7 +31,7 @@ def test_every_package_is_listed_for_the_wheel() -> None:
         for layer in (ROOT / "layers" / "engine", ROOT / "layers" / "blueprint")
         for init in layer.rglob("__init__.py")
     }
-    assert set(listed) == found | {"attribution_lib.bundled_rules"}
+    assert set(listed) == found | {"attribution_lib.bundled_rules", "attribution_blueprint.functions"}
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +76,25 @@ def test_an_installed_engine_loads_the_same_rules_as_the_checkout(wheel: Path) -
     engine = load_engine([wheel / "checked_out_rules"])
     assert digest == engine.digest
     assert location == engine.location(min(engine.locations)).replace("checked_out_rules", "rules")
+
+
+def test_an_installed_package_serves_what_is_deployed(wheel: Path) -> None:
+    """The local server reads the template and runs the handlers: both travel with the package."""
+    program = (
+        "from attribution_blueprint.deployment import read_deployment, template_path as t; "
+        "d = read_deployment(t()); print(t(), len(d.routes), *sorted(d.load()))"
+    )
+    done = subprocess.run(  # noqa: S603 -- our own interpreter
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": str(wheel)},
+        cwd=wheel,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    template, routes, *functions = done.stdout.split()
+    assert Path(template).is_relative_to(wheel)
+    assert (int(routes), len(functions)) == (15, 5)
 
 
 def test_the_wheel_holds_no_tests(wheel: Path) -> None:

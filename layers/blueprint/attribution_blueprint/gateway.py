@@ -84,8 +84,8 @@ class Gateway:
         self._routes = deployment.routes
         self._timeouts = {name: function.timeout for name, function in deployment.functions.items()}
         self._names = {function.folder.name: name for name, function in deployment.functions.items()}
-        self._handlers = handlers
-        self._host = host
+        self.handlers = handlers
+        self.host = host
 
     def answer(self, request: Request) -> Answer:
         """The answer of the function that the request's route belongs to; 404 or 405 when there is none."""
@@ -109,12 +109,12 @@ class Gateway:
         """
         short = name.partition(":function:")[2].partition(":")[0] or name
         logical = self._names.get(short, short)
-        handler = self._handlers.get(logical)
+        handler = self.handlers.get(logical)
         if handler is None:
             msg = f"there is no function {short[:100]!r}"
             raise NotFoundError(msg)
         try:
-            return True, handler(event, Invocation(logical, self._host, self._timeouts[logical]))
+            return True, handler(event, Invocation(logical, self.host, self._timeouts[logical]))
         except Exception as error:  # noqa: BLE001 -- Lambda reports whatever a function raises
             trace = traceback.format_exc().splitlines()
             return False, {"errorMessage": str(error), "errorType": type(error).__name__, "stackTrace": trace}

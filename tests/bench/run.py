@@ -22,13 +22,23 @@ import json_entries
 import repeats
 import rule_growth
 import scan
+import service_attribute
 from harness import Bench, Section, pin_to_one_core
 
-SECTIONS: dict[str, Section] = {
-    module.SECTION.name: module.SECTION
-    for module in (scan, extraction, json_entries, attribution, repeats, cold_start, hostile, rule_growth)
-}
+_MODULES = (
+    scan,
+    extraction,
+    json_entries,
+    attribution,
+    repeats,
+    cold_start,
+    hostile,
+    rule_growth,
+    service_attribute,
+)
 """In the order in which they run."""
+
+SECTIONS: dict[str, Section] = {module.SECTION.name: module.SECTION for module in _MODULES}
 
 _RESULTS = Path(__file__).parents[2] / "bench" / "results.json"
 

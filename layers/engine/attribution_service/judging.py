@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Judged", "judge"]
 
-_PUBLISH_EVERY = 2_000
+_PUBLISH_EVERY = 10_000
 """Spills after which a long run saves what it has, so that a crash does not lose all of it."""
 
 

@@ -173,6 +173,7 @@ def _decode(rows: list[Row], names: _Names) -> list[Event]:
     """Events of rows as if each were a single line; ``_fill`` corrects the others."""
     payloads = iter(_parsed([row[11] for row in rows if row[11] is not None]))
     keys = iter(_parsed([row[13] for row in rows if row[13] is not None]))
+    contexts = iter(_parsed([row[17] for row in rows if row[17] is not None]))
     events = []
     for row in rows:
         event_type, rule, observation, stream_id, line_num, timestamp, clock, node, rank, device = row[:10]
@@ -180,7 +181,7 @@ def _decode(rows: list[Row], names: _Names) -> list[Event]:
         observation_id, source = names.observations[observation]
         stream = names.streams[stream_id]
         position = _bare(Position, (timestamp, stream, line_num))
-        before, after = ((), ()) if context is None else from_json(context)
+        before, after = ((), ()) if context is None else next(contexts)
         event = Event(
             names.types[event_type],
             names.rules[rule],

@@ -183,8 +183,8 @@ class EventManager:
         connection = self._open()
         if spill_id and self._holds(spill_id):
             return False
-        batches, events = decode_spill(data)
         with collector_paused():
+            batches, events = decode_spill(data)
             self._buffer.add_all(events)
         for batch in batches:
             write_batch(connection, self._lookups, batch)

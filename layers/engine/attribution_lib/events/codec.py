@@ -34,7 +34,8 @@ Row = tuple[Any, ...]
 
 _BASE = """event_type, source_rule, obs_context_id, stream, line_num, timestamp, clock, node, rank, device, symptom,
     payload, source_datum, key_fields, fold, occurrences, samples, context, overflow, node_declared"""
-_REST = "first_ts, last_ts, last_stream, last_line, times, width, original_type, state, changed_by, explained_by, derived_from"
+_REST = """first_ts, last_ts, last_stream, last_line, times, width,
+    original_type, state, changed_by, explained_by, derived_from"""
 _SINGLE = "last_stream IS NULL AND state = 'active' AND derived_from IS NULL"
 _READ_SINGLE = f"SELECT {_BASE} FROM events WHERE {_SINGLE}"  # noqa: S608 -- our columns
 _READ_OTHERS = f"SELECT {_BASE}, {_REST} FROM events WHERE NOT ({_SINGLE})"  # noqa: S608 -- our columns

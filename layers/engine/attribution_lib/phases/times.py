@@ -1,12 +1,10 @@
-"""How times leave the engine: RFC 3339, UTC, always six digits."""
+"""How times stand in a verdict: RFC 3339, UTC, always six digits, null where there is none."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from attribution_lib.rfc3339 import format_instant
 
 __all__ = ["rfc3339"]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def rfc3339(microseconds: int | None) -> str | None:
@@ -14,7 +12,6 @@ def rfc3339(microseconds: int | None) -> str | None:
     if microseconds is None:
         return None
     try:
-        moment = _EPOCH + timedelta(microseconds=microseconds)
+        return format_instant(microseconds)
     except OverflowError:
         return None
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment.year >= 1000 else None  # noqa: PLR2004 -- %Y pads from there on

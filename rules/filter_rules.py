@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from common.application import AUTHOR, application_symptoms, before, general_readings
-from common.evidence import lines_of
+from common.evidence import by_line, lines_of
 
 from attribution_lib.rule_api import EventType, FilterPriority, Position, StateClass, filter_def
 
@@ -118,6 +118,18 @@ def library_warning(context: FilterContext) -> None:
             stream.demote(event, by="LibraryWarning")
 
 
+@filter_def("ExceptionAtTeardown", AUTHOR, priority=FilterPriority.EARLY + 290)
+def exception_at_teardown(context: FilterContext) -> None:
+    """The exception line of a traceback that Python ignored, or printed while it cleaned up, is no failure either."""
+    stream = context.event_stream
+    ignored = by_line(stream.events(symptom="Exception ignored at teardown", type=EventType.INTERESTING_NODE))
+    read = [event for event in stream.bad() if event.rule.startswith(("PythonException", "FileErrno"))] if ignored else []
+    for event in read:
+        lines = lines_of(event)
+        if all(line in ignored for line in lines):
+            stream.discard(event, by="ExceptionAtTeardown", explained_by=ignored[lines[0]])
+
+
 @filter_def("SpecificReadingOfTheSameLine", AUTHOR, priority=FilterPriority.EARLY + 300)
 def specific_reading_of_the_same_line(context: FilterContext) -> None:
     """Of several readings of one line the most specific stands: a CUDA error is no 'Python RuntimeError' as well."""
@@ -196,8 +208,9 @@ def no_memory_at_the_first_collective(context: FilterContext) -> None:
 
 @filter_def("TrainingWentOn", AUTHOR, priority=FilterPriority.STANDARD + 100)
 def training_went_on(context: FilterContext) -> None:
-    """An error after which training went on for minutes is not why the job ended, if it failed again later."""
+    """An error after which training went on for minutes is not why the job ended, if something else ended it later."""
     stream = context.event_stream
+    stops = [event for event in stream.events(type=EventType.JOB_STOP) if event.line_num is not None]
     last = _latest_by_stream(_facts(stream, "progress"))
     failures: dict[tuple[str, str], list[Event]] = {}
     own = application_symptoms(stream.symptoms(), context.registry) if last else frozenset()
@@ -206,12 +219,12 @@ def training_went_on(context: FilterContext) -> None:
     for place, events in failures.items():
         step = last.get(place)
         if step is not None:
-            _demote_survived(stream, events, step)
+            _demote_survived(stream, events, step, [stop for stop in stops if (stop.source, stop.stream) == place])
 
 
-def _demote_survived(stream: EventStream, events: list[Event], step: Event) -> None:
+def _demote_survived(stream: EventStream, events: list[Event], step: Event, stops: list[Event]) -> None:
     """Demote what stands long before the stream's last step, when something else stands after that step."""
-    later = next((event for event in events if _gap(step.last, event.first) > 0), None)
+    later = next((event for event in (*events, *stops) if _gap(step.last, event.first) > 0), None)
     for event in events if later is not None else ():
         if _gap(event.last, step.last) > (_SURVIVED_SECONDS if _timed(event, step) else _SURVIVED_LINES):
             stream.demote(event, by="TrainingWentOn", explained_by=later)

@@ -22,6 +22,11 @@ UNCAUGHT = "Uncaught Python exception"
 _MESSAGE = 500
 _LIBRARY = re.compile(r"site-packages|dist-packages|/lib(?:64)?/python\d|^<|/usr/(?:local/)?lib/")
 """Frames of installed packages and of the standard library; everything else is the job's own code."""
+_EXIT_HANDLER = re.compile(
+    r"multiprocessing/util\.py (?:_run_finalizers|_exit_function)$|weakref\.py _exitfunc$|threading\.py _shutdown$"
+    r"|concurrent/futures/(?:thread|process)\.py _python_exit$"
+)
+"""File and function that run what is left to do when the interpreter ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,10 @@ class Frame:
     def is_users(self) -> bool:
         """Whether the frame lies in the job's own code."""
         return _LIBRARY.search(self.file) is None
+
+    def is_exit_handler(self) -> bool:
+        """Whether the interpreter was cleaning up at its end."""
+        return _EXIT_HANDLER.search(f"{self.file} {self.function}") is not None
 
 
 class Traceback:
@@ -83,7 +92,7 @@ class Traceback:
         return body[:1].isspace() or header or any(mark in line for mark in self._BOX)
 
     def finalize(self, *, truncated: bool) -> Iterator[Emission]:
-        """A fact with exception and frames; the exception as an error of its own, unless Python ignored it.
+        """A fact with exception and frames; the exception as an error of its own, unless it came at the very end.
 
         A sentence that chains two tracebacks yields only the fact that the second follows from the first.
         """
@@ -104,7 +113,7 @@ class Traceback:
             "frames": str(len(self._frames)),
             "truncated": truncated,
         }
-        if self._ignored:
+        if self._ignored or any(frame.is_exit_handler() for frame in self._frames):
             yield Emission("interesting_node", "Exception ignored at teardown", payload=payload, line_index=self._fed)
             return
         yield Emission("info", payload={"kind": "traceback", **payload}, line_index=self._fed)

@@ -16,6 +16,9 @@ __all__ = ["LazyGroup", "main"]
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("explain", "attribution_cli.explain:explain", "Explain why a job failed."),
+    ("run", "attribution_cli.run:run", "Discover jobs, collect evidence, attribute, write."),
+    ("connectors", "attribution_cli.connectors:connectors", "Say what can be configured."),
+    ("config", "attribution_cli.config:config", "Show the effective configuration."),
     ("serve", "attribution_cli.serve:serve", "Serve the v2 API on this machine."),
     ("replay", "attribution_cli.replay:replay_command", "What kept evidence would say under other rules."),
     ("release", "attribution_cli.release:release", "Publish rules apart from the code."),

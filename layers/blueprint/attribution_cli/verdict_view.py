@@ -69,8 +69,8 @@ def print_table(rows: Sequence[tuple[str, EnrichedVerdict]]) -> None:
             Text(shown(root)),
             Text(shown(nodes)),
         )
-    width = None if sys.stdout.isatty() else _PIPED_WIDTH
-    Console(highlight=False, markup=False, emoji=False, width=width).print(table)
+    whole = None if sys.stdout.isatty() else _PIPED_WIDTH
+    Console(highlight=False, markup=False, emoji=False, width=whole).print(table)
 
 
 def headline(verdict: EnrichedVerdict) -> str:

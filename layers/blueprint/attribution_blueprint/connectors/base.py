@@ -30,7 +30,7 @@ class Component:
     """The optional extra of the distribution that brings what it imports."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Budget:
     """How long a component may still work for one context; a component that waits asks it how long."""
 
@@ -44,6 +44,10 @@ class Budget:
     def of(cls, seconds: float) -> Budget:
         """So many seconds from now."""
         return cls(time.monotonic() + seconds)
+
+    def extend(self, seconds: float) -> None:
+        """So much more: time that was somebody else's."""
+        self.deadline += seconds
 
     def remaining(self, at_most: float = float("inf")) -> float:
         """Seconds left, for the timeout of one request; ``CollectError`` when there are none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from pydantic import Field
 
@@ -28,7 +28,9 @@ class CollectorSettings(ComponentSettings):
 class LogSettings(CollectorSettings):
     """Settings that every log collector has."""
 
-    source: Source = Field(default=Source.APPLOG, description="What these lines are; one instance brings one source.")
+    source: Literal[Source.APPLOG, Source.SYSLOG, Source.SCHEDULER] = Field(
+        default=Source.APPLOG, description="What these lines are; one instance brings one source."
+    )
     batch_bytes: Size = Field(default=8 << 20, description="Text in one observation; memory stays a few times that.")
 
 

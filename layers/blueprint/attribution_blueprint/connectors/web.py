@@ -20,7 +20,7 @@ from attribution_blueprint.errors import AuthError, WebError
 from attribution_blueprint.setting_types import ComponentSettings, OptionalPath, Pairs, Seconds, Secret, Size, Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tenacity import RetryCallState
 
@@ -82,6 +82,8 @@ class WebClient:
     """Requests to one server; threads may share one. Nothing is opened before the first request."""
 
     settings: WebSettings
+    vet: Callable[[str, int], str] | None = None
+    """Gives the address to connect to for a host and port, or refuses; None: whatever the name resolves to."""
     _pool: urllib3.PoolManager | None = field(default=None, repr=False)
     _tokens: TokenSource | None = field(default=None, repr=False)
 
@@ -130,15 +132,7 @@ class WebClient:
         if self._pool is None:
             self._pool = urllib3.PoolManager(maxsize=8, retries=False, ssl_context=_trust(chosen))
         try:
-            reply = self._pool.request(
-                method,
-                url,
-                body=body or None,
-                headers={**chosen.headers, **headers},
-                timeout=budget.remaining(chosen.request_seconds),
-                redirect=False,
-                preload_content=False,
-            )
+            reply = self._request(method, url, body, {**chosen.headers, **headers}, budget)
             content = self._read(reply, address, budget)
         except urllib3.exceptions.HTTPError as error:
             msg = f"{address}: {_reason(error)}"
@@ -147,6 +141,22 @@ class WebClient:
         if reply.status >= _REFUSED:
             raise _refusal(address, reply.status, names, content)
         return WebReply(reply.status, names, content, address)
+
+    def _request(
+        self, method: str, url: str, body: bytes, headers: dict[str, str], budget: Budget
+    ) -> urllib3.BaseHTTPResponse:
+        """Send to the server of the URL; with ``vet`` to the very address that was vetted, under the server's name."""
+        assert self._pool is not None  # noqa: S101 -- the caller has made it
+        timeout = budget.remaining(self.settings.request_seconds)
+        rest: dict[str, Any] = {"body": body or None, "timeout": timeout, "redirect": False, "preload_content": False}
+        if self.vet is None:
+            return self._pool.request(method, url, headers=headers, **rest)
+        target = urllib3.util.parse_url(url)
+        secure = target.scheme == "https"
+        host, port = target.host or "", target.port or (443 if secure else 80)
+        named = {"server_hostname": host, "assert_hostname": host} if secure and self.settings.verify_tls else {}
+        pool = self._pool.connection_from_host(self.vet(host, port), port, target.scheme, pool_kwargs=named)
+        return pool.urlopen(method, target.request_uri, headers={"Host": target.netloc or host, **headers}, **rest)
 
     def _read(self, reply: urllib3.BaseHTTPResponse, address: str, budget: Budget) -> bytes:
         content = bytearray()

@@ -10,4 +10,6 @@ _HERE = "attribution_blueprint.connectors.output"
 
 COMPONENTS: tuple[Component, ...] = (
     Component("stdout", f"{_HERE}.stdout:StdoutSink", "JSON lines or a table on standard output."),
+    Component("sqlite", f"{_HERE}.sqlite:SqliteSink", "A local SQLite database, which the dashboard reads."),
+    Component("webhook", f"{_HERE}.webhook:WebhookSink", "Signed CloudEvents to an HTTPS address."),
 )

@@ -154,7 +154,7 @@ class FaultHandlerStack:
         """Take a line; the current thread's frames are the ones that count."""
         self._fed += 1
         if "(most recent call first)" in line:
-            if self._current:
+            if self._current and self._frames:
                 return False
             self._current = "Current thread" in line
             return True

@@ -7,6 +7,8 @@ table itself is the checkpoint that the next ingestion continues from.
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from functools import cache
 from typing import TYPE_CHECKING, Self
 
 from attribution_lib.bulk import collector_paused
@@ -51,7 +53,7 @@ class EventManager:
         self._connection: sqlite3.Connection | None = None
         self._buffer = Folder()
         self._connection = _connect(path)
-        self._create(context, rules_digest)
+        self._create(context, rules_digest, in_memory=path is None)
         self._lookups = Lookups(self._connection)
         self._folded: int = 0
         self._loose: int = 0
@@ -233,7 +235,7 @@ class EventManager:
             raise StoreClosedError(msg)
         return self._connection
 
-    def _create(self, context: str, rules_digest: str) -> None:
+    def _create(self, context: str, rules_digest: str, *, in_memory: bool) -> None:
         """Make the tables of a new database; one that exists must have this version's tables."""
         connection = self._open()
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -242,7 +244,10 @@ class EventManager:
         if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
             msg = f"event store: schema version {version}; expected {SCHEMA_VERSION}: start from an empty file"
             raise StoreFormatError(msg)
-        connection.executescript(SCHEMA)
+        if in_memory:
+            connection.deserialize(_empty_tables())
+        else:
+            connection.executescript(SCHEMA)
         connection.execute("INSERT INTO contexts (id, name) VALUES (1, ?)", (context,))
         connection.execute("INSERT INTO store (rules_digest, folded_rows) VALUES (?, 0)", (rules_digest,))
         connection.commit()
@@ -277,6 +282,14 @@ class EventManager:
         self._folded = self._loose = 0
         self._append([encode_event(event, self._lookups) for event in events])
         connection.commit()
+
+
+@cache
+def _empty_tables() -> bytes:
+    """The tables without a row: a service makes one store a batch, and copying them costs a quarter of making them."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA)
+        return connection.serialize()
 
 
 def _connect(path: Path | str | None) -> sqlite3.Connection:

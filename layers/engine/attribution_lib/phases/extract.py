@@ -7,12 +7,13 @@ seen before byte for byte costs one look-up.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from attribution_lib.bulk import collector_paused
 from attribution_lib.events.event import Clock, Event, EventType
 from attribution_lib.events.fold import make_key
 from attribution_lib.phases.accumulate import run_accumulator
+from attribution_lib.phases.context import ContextReader
 from attribution_lib.rules.emission import Emitted, emit_accumulated, emit_text
 from attribution_lib.rules.model import AccumulatorRule
 from attribution_lib.text.prefixes import Prefix, parse_prefix
@@ -33,17 +34,10 @@ __all__ = ["EventSink", "LineExtractor"]
 
 _DATUM_SIDE = 2_048
 """Half of the 4 KiB that an event keeps of its line."""
-_CONTEXT_LINES = 5
-_WALKED = 4 * _CONTEXT_LINES
-"""Empty segments included (CRLF leaves one after each line), as in ``TextBuffer.before``."""
-_CONTEXT_BYTES = 512
-_SHARED_TEXTS = 256
 _MEMORY = 4_096
 """How many distinct lines are remembered before the memory starts afresh."""
 _MEMORY_LINE = 4_096
 """Longer lines are not remembered: a thousand of 1 MiB would fill a gigabyte."""
-_NEAR = 3_072
-"""Where the lines around a hit usually all lie; one slice of this is cheaper than ten steps from line to line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +47,16 @@ class _Read:
     prefix: Prefix
     hits: tuple[tuple[PlannedRule, Mapping[str, str], Emitted | None, str], ...]
     """(rule, captures, what it emits (None for accumulators), datum)."""
+
+
+class _Where(NamedTuple):
+    """When and where one line's event happened, as far as extraction can tell."""
+
+    timestamp: int | None
+    clock: Clock
+    node: str | None
+    rank: int | None
+    device: str | None
 
 
 class EventSink(Protocol):
@@ -87,9 +91,12 @@ class LineExtractor:
     events: EventSink
     crashes: CrashLog
     _memory: dict[bytes, _Read] = field(default_factory=dict)
-    _texts: dict[bytes, str] = field(default_factory=dict)
+    _context: ContextReader = field(init=False)
     _prefixes: dict[int, Prefix] = field(default_factory=dict)
     """Prefixes that accumulators have read, by offset."""
+
+    def __post_init__(self) -> None:
+        self._context = ContextReader(self.buffer)
 
     def run(self) -> None:
         """Scan the whole buffer, confirm line by line, emit."""
@@ -188,54 +195,61 @@ class LineExtractor:
     ) -> None:
         """Count one occurrence; its event is built only when it would be shown, kept as a sample, or is the first."""
         observation = self.observation
-        index = line_num - observation.first_line
-        timestamp, clock = self._time(index, prefix)
-        declared = emitted.node or _column(observation.entries.nodes, index) or observation.node or prefix.node
-        rank = self._rank(index, emitted, prefix)
+        where = self._where(line_num - observation.first_line, emitted, prefix)
         rule = planned.rule
         payload = emitted.payload
         key_fields = tuple([str(payload.get(name, "")) for name in rule.key]) if rule.key else ()
-        place = (declared, rank, emitted.device or prefix.device)
         key = make_key(
             rule.name,
             emitted.event_type,
             observation.source.value,
-            *place,
+            where.node,
+            where.rank,
+            where.device,
             emitted.symptom,
-            clock,
+            where.clock,
             key_fields,
             observation.stream,
-            timestamp,
+            where.timestamp,
         )
-        if self.events.bump(
-            key, timestamp, observation.stream, line_num, prefix.repeated, declared=declared is not None
-        ):
+        declared = where.node is not None
+        if self.events.bump(key, where.timestamp, observation.stream, line_num, prefix.repeated, declared=declared):
             return
-        before, after = self._context(segment) if emitted.event_type == EventType.BAD_NODE else ((), ())
-        self.events.add(
-            Event(
-                event_type=emitted.event_type,
-                rule=rule.name,
-                source=observation.source.value,
-                stream=observation.stream,
-                line_num=line_num,
-                timestamp=timestamp,
-                clock=clock,
-                node=declared,
-                rank=rank,
-                device=place[2],
-                symptom=emitted.symptom,
-                payload=_payload(emitted, rank, prefix),
-                datum=datum,
-                observation_id=observation.observation_id,
-                key_fields=key_fields,
-                fold=getattr(rule, "fold", ""),
-                occurrences=prefix.repeated,
-                context_before=before,
-                context_after=after,
-                node_declared=declared is not None,
-            )
+        event = self._event(planned, emitted, prefix, where)
+        event.line_num, event.datum, event.key_fields = line_num, datum, key_fields
+        if emitted.event_type == EventType.BAD_NODE:
+            event.context_before, event.context_after = self._context.around(segment)
+        self.events.add(event)
+
+    def _event(self, planned: PlannedRule, emitted: Emitted, prefix: Prefix, where: _Where) -> Event:
+        """The event of one line; its number, text and context are set by the caller."""
+        observation = self.observation
+        return Event(
+            event_type=emitted.event_type,
+            rule=planned.rule.name,
+            source=observation.source.value,
+            stream=observation.stream,
+            line_num=None,
+            timestamp=where.timestamp,
+            clock=where.clock,
+            node=where.node,
+            rank=where.rank,
+            device=where.device,
+            symptom=emitted.symptom,
+            payload=_payload(emitted, where.rank, prefix),
+            datum="",
+            observation_id=observation.observation_id,
+            fold=getattr(planned.rule, "fold", ""),
+            occurrences=prefix.repeated,
+            node_declared=where.node is not None,
         )
+
+    def _where(self, index: int, emitted: Emitted, prefix: Prefix) -> _Where:
+        """When and where: what the rule read, then the entry, the stream, the line's prefix."""
+        observation = self.observation
+        timestamp, clock = self._time(index, prefix)
+        node = emitted.node or _column(observation.entries.nodes, index) or observation.node or prefix.node
+        return _Where(timestamp, clock, node, self._rank(index, emitted, prefix), emitted.device or prefix.device)
 
     def _rank(self, index: int, emitted: Emitted, prefix: Prefix) -> int | None:
         """The entry's rank, else what the rule read, else the line's tag, else the stream's."""
@@ -250,38 +264,6 @@ class LineExtractor:
         if stamp is not None:
             return entry_stamp(stamp), Clock.UTC
         return prefix.timestamp, prefix.clock if prefix.timestamp is not None else Clock.NONE
-
-    def _context(self, segment: Segment) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Up to five lines on either side, each cut to 512 bytes."""
-        start, end = segment
-        data = self.buffer.data
-        above = data[max(start - _NEAR, 0) : max(start - 1, 0)].split(b"\n")[start > _NEAR :]
-        below = data[end + 1 : end + _NEAR].split(b"\n")[: -1 if end + _NEAR < len(data) else None]
-        before = self._shared([text for text in above[-_WALKED:] if text][-_CONTEXT_LINES:])
-        after = self._shared([text for text in below[:_WALKED] if text][:_CONTEXT_LINES])
-        if len(before) < _CONTEXT_LINES and start > _NEAR:
-            before = self._decoded(self.buffer.before(start, _CONTEXT_LINES))
-        if len(after) < _CONTEXT_LINES and end + _NEAR < len(data):
-            after = self._decoded(self.buffer.after(end, _CONTEXT_LINES))
-        return before, after
-
-    def _decoded(self, segments: list[Segment]) -> tuple[str, ...]:
-        data = self.buffer.data
-        return self._shared([data[start : min(end, start + _CONTEXT_BYTES)] for start, end in segments])
-
-    def _shared(self, segments: list[bytes]) -> tuple[str, ...]:
-        """Decoded and cut; neighbouring hits get the same strings, since each line is in the context of ten others."""
-        known = self._texts
-        texts = []
-        for segment in segments:
-            raw = segment[:_CONTEXT_BYTES]
-            text = known.get(raw)
-            if text is None:
-                if len(known) >= _SHARED_TEXTS:
-                    known.clear()
-                text = known[raw] = raw.decode("utf-8", "replace")
-            texts.append(text)
-        return tuple(texts)
 
 
 _NO_PREFIX = Prefix()

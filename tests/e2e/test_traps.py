@@ -170,7 +170,8 @@ def test_rays_fixed_list_of_possible_causes_is_no_evidence_of_any() -> None:
     line = (
         "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task. There are some "
         "potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage. "
-        "(2) ray stop --force is called. (3) The worker is crashed unexpectedly due to SIGSEGV or other unexpected errors."
+        "(2) ray stop --force is called. (3) The worker is crashed unexpectedly due to SIGSEGV or other "
+        "unexpected errors."
     )
     verdict = explain(applog(line))
     assert verdict.outcome is not Outcome.HOST_OUT_OF_MEMORY

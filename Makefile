@@ -58,16 +58,20 @@ clean: ## remove what the targets made
 SAM := .tools/sam
 MINISTACK := .tools/ministack
 CONTRACT := .tools/contract
+SEAWEED := .tools/seaweed
 ARCHITECTURE ?= x86_64
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: build validate serve ministack contract
+.PHONY: build validate serve ministack contract seaweed torture
 
 $(SAM)/.installed: scripts/sam-requirements.txt
 	$(call environment,$(SAM),$<)
 
 $(MINISTACK)/.installed: tests/ministack/requirements.txt
 	$(call environment,$(MINISTACK),$<)
+
+$(SEAWEED)/.installed: tests/seaweed/requirements.txt
+	$(call environment,$(SEAWEED),$<)
 
 $(CONTRACT)/.installed: tests/contract/requirements.txt
 	$(call environment,$(CONTRACT),$<)
@@ -90,6 +94,9 @@ serve: $(STAMP) ## serve the v2 API on http://127.0.0.1:8000
 
 ministack: $(SAM)/.installed $(MINISTACK)/.installed $(STAMP) ## deploy the template to an emulator and drive it over HTTP
 	$(BIN)/python tests/ministack/check.py $(SAM) $(MINISTACK)
+
+seaweed: $(SEAWEED)/.installed $(STAMP) ## the object store's contract, uploads and torture on a real S3 server
+	$(BIN)/python tests/seaweed/check.py $(SEAWEED)
 
 contract: $(CONTRACT)/.installed $(STAMP) ## fuzz the local server by its API document; drive it by a generated client
 	$(BIN)/python tests/contract/check.py $(CONTRACT)

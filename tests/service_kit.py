@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import time
 import uuid
@@ -45,6 +46,13 @@ def moto_store() -> Iterator[Store]:
     """A store over moto, in this process, with a bucket and tables of its own."""
     with mock_aws():
         yield make_aws_store(*aws_clients(region=REGION))
+
+
+@contextmanager
+def seaweed_store() -> Iterator[Store]:
+    """A store with its objects on the S3 server that ``ATTRIBUTION_TEST_S3`` names and its items in moto."""
+    with mock_aws(config={"core": {"mock_credentials": False}}):
+        yield make_aws_store(*aws_clients(region=REGION, s3_endpoint=os.environ["ATTRIBUTION_TEST_S3"]))
 
 
 def make_aws_store(s3: Any, dynamodb: Any) -> Store:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import pytest
 
 from attribution_service.stores.crashing import CrashPlan, crashing_store
 from engine_kit import engine_of
-from service_kit import World, fast_folder, local_folder_store, moto_store
+from service_kit import World, fast_folder, local_folder_store, moto_store, seaweed_store
 from torture_rules import marking_engine
 
 if TYPE_CHECKING:
@@ -35,11 +36,14 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-@pytest.fixture(params=["local", "aws", "crashing"])
+KINDS = ["local", "aws", "crashing", *(["seaweed"] if "ATTRIBUTION_TEST_S3" in os.environ else [])]
+
+
+@pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, folder: Path) -> Iterator[Store]:
     """Every kind of store in turn; the crashing one with a plan that lets it live."""
-    if request.param == "aws":
-        with moto_store() as made:
+    if request.param in ("aws", "seaweed"):
+        with moto_store() if request.param == "aws" else seaweed_store() as made:
             yield made
         return
     with local_folder_store(folder) as made:

@@ -79,11 +79,11 @@ def test_one_of_many_puts_at_once_wins(store: Store) -> None:
     assert store.objects.get(KEY) == str(won.index(True)).encode()
 
 
-def test_objects_are_listed_by_key_under_a_prefix(store: Store) -> None:
+def test_objects_are_listed_under_a_prefix(store: Store) -> None:
     for key in ("a/b/2", "a/b/1", "a/b-c/3", "a/bb", "z/1"):
         store.objects.put(key, key.encode())
-    assert [info.key for info in store.objects.list("a/b")] == ["a/b-c/3", "a/b/1", "a/b/2", "a/bb"]
-    assert [info.key for info in store.objects.list("a/b/")] == ["a/b/1", "a/b/2"]
+    assert sorted(info.key for info in store.objects.list("a/b")) == ["a/b-c/3", "a/b/1", "a/b/2", "a/bb"]
+    assert sorted(info.key for info in store.objects.list("a/b/")) == ["a/b/1", "a/b/2"]
     assert [(info.key, info.size) for info in store.objects.list("z/")] == [("z/1", 3)]
     assert list(store.objects.list("nothing/")) == []
 

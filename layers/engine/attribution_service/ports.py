@@ -93,7 +93,7 @@ class ObjectStore(Protocol):
         ...
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
-        """Every object whose key starts with ``prefix``, by key."""
+        """Every object whose key starts with ``prefix``, in no order to rely on: servers that speak S3 differ in it."""
         ...
 
     def delete(self, key: str) -> None:

@@ -50,7 +50,7 @@ class Replayed:
 def replay(service: Service, caller: Caller, engine: RuleEngine, *, since: int) -> Iterator[Replayed]:
     """Every verdict since then (seconds since the epoch) whose evidence was kept, attributed again with ``engine``.
 
-    Nothing is stored: this asks what would change, it changes nothing. In the order of their object keys.
+    Nothing is stored: this asks what would change, it changes nothing.
     """
     for manifest in _manifests(service, since):
         if caller.may(manifest.cluster):

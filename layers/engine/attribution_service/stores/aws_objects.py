@@ -84,7 +84,7 @@ class S3Objects:
         return ObjectInfo(key, int(answer["ContentLength"]))
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
-        """By key, page by page."""
+        """Page by page."""
         with translated("list", prefix):
             pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix)
             for page in pages:

@@ -119,7 +119,7 @@ cascade(
     author=AUTHOR,
     docs="A task that hangs in the kernel waits for what failed: a storage service, the GPU driver.",
     causes=[outcomes(Outcome.STORAGE_SERVICE, Outcome.GPU_DRIVER)],
-    consequences=["Hung kernel task", "Soft lockup"],
+    consequences=["Hung kernel task", "Soft lockup", "Unkillable processes on the node"],
     scope="node",
     order="any",
     within=HOUR,

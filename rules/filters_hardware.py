@@ -34,6 +34,11 @@ JOB_LAUNCHERS = ("slurmd", "docker", "containerd", "crio", "kubelet", "k3s", "pb
 SIGN_OF_FAILURE = 300
 """Symptoms below this rank are echoes and noise."""
 TEARDOWN_SECONDS = 30
+LOCKUPS = ("Soft lockup", "Hard lockup", "RCU stall", "Hung kernel task")
+STUCK_IN_DRIVER = "Task stuck in the GPU driver"
+STACK_SECONDS = 5
+STACK_LINES = 60
+"""A stack trace stands so close below the line that it belongs to."""
 FABRIC_MANAGER_DOWN = "Fabric manager not running"
 NO_NVSWITCH = "No NVSwitch for the fabric manager"
 DRAINED_FOR_GPU = "Drain reason names a GPU fault"
@@ -131,6 +136,27 @@ def _same_kill(event: Event, limit: Event) -> bool:
     if all(pids):
         return pids[0] == pids[1]
     return event.payload.get("process") == limit.payload.get("process")
+
+
+@filter_def(name="StackOfStuckTask", author=AUTHOR, priority=FilterPriority.STANDARD)
+def keep_driver_stacks_of_stuck_tasks(context: FilterContext) -> None:
+    """The kernel prints stacks for many reasons: frames of the GPU driver count below a hung task or a lockup only."""
+    stream = context.event_stream
+    stuck = stream.bad(LOCKUPS)
+    for frame in stream.bad([STUCK_IN_DRIVER]):
+        if not any(_stack_belongs(frame, event) for event in stuck):
+            stream.discard(frame, by="StackOfStuckTask")
+
+
+def _stack_belongs(frame: Event, stuck: Event) -> bool:
+    if frame.node != stuck.node:
+        return False
+    times = frame.first.timestamp, stuck.first.timestamp
+    if times[0] is not None and times[1] is not None:
+        last = stuck.last.timestamp or times[1]
+        return times[1] - STACK_SECONDS * _MICROSECONDS <= times[0] <= last + STACK_SECONDS * _MICROSECONDS
+    below = (frame.line_num or 0) - (stuck.line_num or 0)
+    return frame.stream == stuck.stream and 0 < below <= STACK_LINES
 
 
 @filter_def(name="FabricManagerNotNeeded", author=AUTHOR, priority=FilterPriority.STANDARD)

@@ -29,6 +29,7 @@ MAINTENANCE_NOTE = "Maintenance note of the operators"
 TAKEN_BY_OPERATORS = "Node taken by its operators"
 REBOOTED = "Node unexpectedly rebooted"
 NODE_LOST = "Node lost (cluster manager)"
+LIMITS = ("Memory limit exceeded (batch system)", "CPU limit exceeded (batch system)")
 REBOOTED_TOGETHER = "Nodes rebooted together"
 OPERATOR_ACTIONS = (
     "Operator rebooted the node",
@@ -93,9 +94,9 @@ def named_stop_before_cancellation(context: FilterContext) -> None:
 
 @filter_def("ServerCleansUpLostNode", AUTHOR, priority=FilterPriority.EARLY + 207)
 def server_cleans_up_lost_node(context: FilterContext) -> None:
-    """PBS mails `Job deleted at request of root` and `job preempted (node failure)` together: nobody cancelled."""
+    """PBS mails `Job deleted at request of root` with a node failure or an exceeded limit: nobody cancelled."""
     stream = context.event_stream
-    lost = stream.bad([NODE_LOST])
+    lost = stream.bad([NODE_LOST, *LIMITS])
     for stop in stream.events(symptom=BY_OPERATOR, type=EventType.JOB_STOP):
         reason = next((event for event in lost if event.stream == stop.stream), None)
         if stop.rule.startswith("BatchSystemEnding") and reason is not None:

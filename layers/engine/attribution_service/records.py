@@ -146,7 +146,8 @@ class Batch:
     def item(self) -> Item:
         """As stored."""
         keys = {"pk": session_pk(self.attributor_id), "sk": batch_sk(self.generation, self.observation_id)}
-        return {**asdict(self), **keys}
+        # Not asdict, which copies every value: this runs once a batch.
+        return {**{name: getattr(self, name) for name in self.__slots__}, **keys}
 
     @classmethod
     def of(cls, item: Item) -> Self:

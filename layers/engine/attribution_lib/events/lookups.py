@@ -8,6 +8,7 @@ from attribution_lib.events.schema import LOOKUPS
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Mapping
 
 __all__ = ["Lookups"]
 
@@ -15,10 +16,13 @@ __all__ = ["Lookups"]
 class Lookups:
     """The lookup tables of a connection, held in memory in both directions; new names are written at once."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, known: Mapping[str, dict[str, int]] | None = None) -> None:
+        """``known`` is everything there is, where the caller made the tables itself; else they are read."""
         self._connection = connection
-        self._ids: dict[str, dict[str, int]] = {}
-        self.reload()
+        self._ids: dict[str, dict[str, int]] = {table: dict((known or {}).get(table, {})) for table in LOOKUPS}
+        self._observations: dict[tuple[str, str], int] = {}
+        if known is None:
+            self.reload()
 
     def reload(self) -> None:
         """Read everything again: after a snapshot was restored or a transaction rolled back."""

@@ -15,7 +15,7 @@ from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.batches import ObservationRow, read_batches, write_batch
 from attribution_lib.events.codec import Row, encode_event, read_events
-from attribution_lib.events.folder import Folder
+from attribution_lib.events.folder import Folder, Latest
 from attribution_lib.events.lookups import Lookups
 from attribution_lib.events.schema import EVENT_COLUMNS, SCHEMA, SCHEMA_VERSION
 from attribution_lib.events.spill import decode_spill, encode_spill, pack_header, split_header
@@ -53,11 +53,16 @@ class EventManager:
         self._connection: sqlite3.Connection | None = None
         self._buffer = Folder()
         self._connection = _connect(path)
-        self._create(context, rules_digest, in_memory=path is None)
-        self._lookups = Lookups(self._connection)
         self._folded: int = 0
         self._loose: int = 0
-        self._count_rows()
+        if path is None:
+            self._connection.deserialize(_empty_tables())
+            self._fill(context, rules_digest)
+            self._lookups = Lookups(self._connection, known={"contexts": {context: 1}})
+        else:
+            self._create(context, rules_digest)
+            self._lookups = Lookups(self._connection)
+            self._count_rows()
 
     def __enter__(self) -> Self:
         return self
@@ -90,6 +95,10 @@ class EventManager:
     ) -> bool:
         """Count one more occurrence of a buffered row; False when the event itself is needed (see ``Folder.bump``)."""
         return self._buffer.bump(key, timestamp, stream, line_num, occurrences, declared=declared)
+
+    def advance(self, key: FoldKey, event: Latest) -> bool:
+        """Let a buffered row that keeps its last occurrence show this one (see ``Folder.advance``)."""
+        return self._buffer.advance(key, event)
 
     def add_all(self, events: Iterable[Event]) -> None:
         """Fold many events in."""
@@ -235,7 +244,7 @@ class EventManager:
             raise StoreClosedError(msg)
         return self._connection
 
-    def _create(self, context: str, rules_digest: str, *, in_memory: bool) -> None:
+    def _create(self, context: str, rules_digest: str) -> None:
         """Make the tables of a new database; one that exists must have this version's tables."""
         connection = self._open()
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -244,10 +253,11 @@ class EventManager:
         if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
             msg = f"event store: schema version {version}; expected {SCHEMA_VERSION}: start from an empty file"
             raise StoreFormatError(msg)
-        if in_memory:
-            connection.deserialize(_empty_tables())
-        else:
-            connection.executescript(SCHEMA)
+        connection.executescript(SCHEMA)
+        self._fill(context, rules_digest)
+
+    def _fill(self, context: str, rules_digest: str) -> None:
+        connection = self._open()
         connection.execute("INSERT INTO contexts (id, name) VALUES (1, ?)", (context,))
         connection.execute("INSERT INTO store (rules_digest, folded_rows) VALUES (?, 0)", (rules_digest,))
         connection.commit()

@@ -10,6 +10,7 @@ import uuid
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from moto import mock_aws
@@ -62,7 +63,26 @@ def make_aws_store(s3: Any, dynamodb: Any) -> Store:
     s3.create_bucket(Bucket=name)
     dynamodb.create_table(**table_definition(names.sessions_table, SESSION_INDEXES))
     dynamodb.create_table(**table_definition(names.verdicts_table, VERDICT_INDEXES))
-    return aws_store(names, s3, dynamodb, sleep=lambda _: None)
+    return aws_store(names, s3, OneAtATime(dynamodb), sleep=lambda _: None)
+
+
+class OneAtATime:
+    """A client whose calls do not overlap: moto checks a condition and writes in two steps, DynamoDB in one."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._lock = Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+        if not name.endswith("_item"):
+            return found
+
+        def call(**arguments: Any) -> Any:
+            with self._lock:
+                return found(**arguments)
+
+        return call
 
 
 @contextmanager

@@ -23,6 +23,8 @@ __all__ = ["SECTION"]
 _SIZE = 64
 _FEW, _MANY = 500, 2_000
 _FACTOR = 1.5
+_RUNS = 3
+"""The best of so many, taken in turns: a busy neighbour slows single runs down."""
 _SAMPLE = 4 << 20
 _UNUSABLE = re.compile(r"'''|\(\?<?[!=]")
 _WORDS = re.compile(r"(?<![\\\[?<({|*+])\b[a-zA-Z]{4,}\b(?![>\]*+?{|)])")
@@ -49,8 +51,11 @@ def _run(bench: Bench) -> Outcome:
     plan = few.plans.of(Source.APPLOG)
     data = text(bench.size(_SIZE), 0.01, hit_lines(plan), quiet_templates(plan))
     many = _rules(bench, base + _variants(base, data[:_SAMPLE], _MANY - _FEW, pick))
-    figures = {"few": _extract(few, data), "many": _extract(many, data)}
-    factor = round(figures["few"]["mb_per_s"] / figures["many"]["mb_per_s"], 2)
+    runs = [(_extract(few, data), _extract(many, data)) for _ in range(_RUNS)]
+    figures = {
+        name: max(found, key=_speed) for name, found in zip(("few", "many"), zip(*runs, strict=True), strict=True)
+    }
+    factor = round(_speed(figures["few"]) / _speed(figures["many"]), 2)
     return Outcome({**figures, "factor": factor}, factor <= _FACTOR)
 
 
@@ -76,6 +81,10 @@ def _rules(bench: Bench, patterns: list[str]) -> RuleEngine:
     rules = (_RULE.format(number=number, pattern=pattern) for number, pattern in enumerate(patterns))
     (folder / "bench.toml").write_text(_HEAD + "".join(rules))
     return load_rules(bench.cache, [folder])
+
+
+def _speed(figures: dict[str, Any]) -> float:
+    return float(figures["mb_per_s"])
 
 
 def _extract(engine: RuleEngine, data: bytes) -> dict[str, Any]:

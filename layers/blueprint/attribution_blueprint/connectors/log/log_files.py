@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import re
-import zlib
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING
 
 from attribution_blueprint.errors import CollectError
+from attribution_blueprint.packed import DAMAGED, packing_of, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import BinaryIO
 
 __all__ = ["read_blocks", "with_rotated"]
 
@@ -23,7 +20,6 @@ _BLOCK = 1 << 20
 _ROTATED = re.compile(
     r"(?:\.(?P<number>\d{1,4})|[-.](?P<date>\d{4}-?\d\d-?\d\d(?:[-_T]?\d{1,10})?))?(?:\.(?:gz|zst|xz|bz2))?"
 )
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\x00": "xz", b"BZh": "bzip2"}
 _MICROS = 1_000_000
 
 
@@ -58,13 +54,13 @@ def read_blocks(path: Path) -> Iterator[bytes]:
             if not kind:
                 yield from _plain(file, size, path)
                 return
-            with _unpacked(file, kind, path) as unpacked:
-                while block := unpacked.read(_BLOCK):
+            with unpacked(file, kind, str(path)) as inside:
+                while block := inside.read(_BLOCK):
                     yield block
     except OSError as error:
         msg = f"{path}: cannot be read ({error.strerror or error})"
         raise CollectError(msg) from error
-    except (EOFError, lzma.LZMAError, zlib.error, ValueError) as error:
+    except DAMAGED as error:
         msg = f"{path}: damaged or cut off ({error}); what could be unpacked was read"
         raise CollectError(msg) from error
 
@@ -83,34 +79,4 @@ def _plain(file: BinaryIO, size: int, path: Path) -> Iterator[bytes]:
 def _kind(file: BinaryIO) -> str:
     head = file.read(6)
     file.seek(0)
-    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
-
-
-@contextmanager
-def _unpacked(file: BinaryIO, kind: str, path: Path) -> Iterator[BinaryIO]:
-    if kind == "gzip":
-        with gzip.GzipFile(fileobj=file) as unpacked:
-            yield cast("BinaryIO", unpacked)
-    elif kind == "xz":
-        with lzma.LZMAFile(file) as unpacked_xz:
-            yield cast("BinaryIO", unpacked_xz)
-    elif kind == "bzip2":
-        with bz2.BZ2File(file) as unpacked_bz2:
-            yield cast("BinaryIO", unpacked_bz2)
-    else:
-        with _zstd(file, path) as unpacked_zstd:
-            yield unpacked_zstd
-
-
-@contextmanager
-def _zstd(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
-    try:
-        import zstandard  # noqa: PLC0415 -- an optional extra
-    except ModuleNotFoundError as error:
-        msg = f"{path}: is compressed with zstd; expected: pip install 'gpu-job-attribution[zstd]'"
-        raise CollectError(msg) from error
-    try:
-        with zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as unpacked:
-            yield unpacked
-    except zstandard.ZstdError as error:
-        raise ValueError(str(error)) from error
+    return packing_of(head)

@@ -100,3 +100,12 @@ seaweed: $(SEAWEED)/.installed $(STAMP) ## the object store's contract, uploads 
 
 contract: $(CONTRACT)/.installed $(STAMP) ## fuzz the local server by its API document; drive it by a generated client
 	$(BIN)/python tests/contract/check.py $(CONTRACT)
+
+# ---- real schedulers and telemetry on this machine; as root on Debian, since they are installed from there
+.PHONY: slurm
+REAL ?= /tmp/attribution-real
+
+slurm: $(STAMP) ## jobs that really fail on a real one-node Slurm, attributed by `attribution run`
+	scripts/slurm_up.sh $(REAL)/slurm
+	trap 'scripts/slurm_up.sh $(REAL)/slurm --down' EXIT; \
+	SLURM_CONF=$(REAL)/slurm/etc/slurm.conf ATTRIBUTION_REAL_SLURM=1 $(BIN)/pytest -p no:randomly -rP tests/slurm

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from attribution_blueprint.case_files import Evidence, job_from, read_case_folder, read_job_file, read_loose_files
-from attribution_blueprint.errors import BlueprintError
+from attribution_blueprint.errors import BlueprintError, ConfigError
 from attribution_blueprint.local import attribute_evidence, load_engine
+from attribution_cli.connector_options import ConnectorCommand, given_arguments
+from attribution_cli.explain_job import explain_job, is_job_id
 from attribution_cli.verdict_view import print_table, print_verdict
 from attribution_lib.errors import AttributionError
 from attribution_lib.observation import Source
@@ -29,13 +31,14 @@ __all__ = ["explain"]
 BAD_INPUT = 2
 
 
-@click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+@click.command(cls=ConnectorCommand)
+@click.argument("paths", nargs=-1, metavar="[PATH…]")
 @click.option("--json", "as_json", is_flag=True, help="Print one enriched verdict per PATH and line, in order.")
 @click.option(
     "--table", "as_table", is_flag=True, help="Print one row per PATH: how it ended, whose problem, the root."
 )
-@click.option("--job", "job_file", type=click.Path(path_type=Path), help="job.toml of the loose files.")
+@click.option("--job", help="A job of the scheduler by its id; or, with PATHs, job.toml of the loose files.")
+@click.option("--configs", multiple=True, type=click.Path(path_type=Path), help="With --job ID: the site's TOML file.")
 @click.option("--job-id", help="Job id of the loose files.")
 @click.option("--nodes", help="Nodes of the loose files: node[0001-0128] or a,b,c.")
 @click.option("--start", help="When the job started (RFC 3339).")
@@ -51,13 +54,17 @@ def explain(
     as_table: bool,
     rules_dir: Path | None,
     source: str | None,
-    **job: Any,
+    **fields: Any,
 ) -> None:
     """Explain why a job failed.
 
-    PATH is a case folder (job.toml with applog.log, syslog.log, scheduler.log, node_metrics.json) or loose log files,
-    which are one job together; - reads standard input. Exit status 0 when verdicts were produced, 2 on bad input.
+    With --job ID alone: ask the scheduler (Slurm, or the eca of --configs), read what it names, explain. Otherwise PATH
+    is a case folder (job.toml with applog.log, syslog.log, scheduler.log, node_metrics.json) or loose log files, which
+    are one job together; - reads standard input. Exit status 0 when verdicts were produced, 2 on bad input.
     """
+    job, configs = fields.pop("job"), fields.pop("configs")
+    if not paths:
+        sys.exit(_of_scheduler(job, configs, as_json=as_json))
     try:
         engine = load_engine(rules_dir)
     except AttributionError as error:
@@ -66,7 +73,7 @@ def explain(
     show = _show_json if as_json else print_verdict
     rows: list[tuple[str, EnrichedVerdict]] = []
     failed = False
-    for case, evidence in _evidence(paths, job, source):
+    for case, evidence in _evidence(paths, {**fields, "job_file": None if job is None else Path(job)}, source):
         if isinstance(evidence, Exception):
             _complain(evidence)
             failed = True
@@ -80,6 +87,18 @@ def explain(
     if rows:
         print_table(rows)
     sys.exit(BAD_INPUT if failed else 0)
+
+
+def _of_scheduler(job: str | None, configs: tuple[Path, ...], *, as_json: bool) -> int:
+    """The exit status of explaining one job of a scheduler."""
+    if job is None or not is_job_id(job):
+        click.echo("nothing to explain; expected PATHs, or --job with a job id", err=True)
+        return BAD_INPUT
+    try:
+        return explain_job(job, configs, given_arguments(), _show_json if as_json else print_verdict)
+    except ConfigError as error:
+        _complain(error)
+        return BAD_INPUT
 
 
 def _evidence(

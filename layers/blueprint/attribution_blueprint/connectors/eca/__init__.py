@@ -10,4 +10,5 @@ _HERE = "attribution_blueprint.connectors.eca"
 
 COMPONENTS: tuple[Component, ...] = (
     Component("static", f"{_HERE}.static:StaticAdapter", "One workload by hand, or a folder of cases."),
+    Component("slurm", f"{_HERE}.slurm.adapter:SlurmAdapter", "Jobs of a Slurm cluster, by sacct."),
 )

@@ -1,0 +1,1 @@
+"""Slurm: what its accounting keeps of jobs, by ``sacct`` or by ``slurmrestd``."""

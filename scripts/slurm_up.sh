@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# A real one-node Slurm on loopback in a folder of its own: slurmctld, slurmd, slurmdbd with MariaDB, sacct, slurmrestd.
+# No systemd, no cgroups. For tests on Debian, as root.
+#   scripts/slurm_up.sh FOLDER         install what is missing, start; prints `export SLURM_CONF=…`
+#   scripts/slurm_up.sh FOLDER --down  stop what it started
+set -euo pipefail
+ROOT=$(realpath -m "${1:?a folder for its files}")
+HOST=$(hostname -s)
+CONF=$ROOT/etc/slurm.conf
+PACKAGES=(slurmctld slurmd slurmdbd slurm-client slurmrestd slurm-wlm-basic-plugins munge mariadb-server)
+
+down() {
+    local pids=() pid
+    for file in "$ROOT"/run/*.pid; do
+        [ -s "$file" ] && pid=$(cat "$file") && kill "$pid" 2>/dev/null && pids+=("$pid")
+    done
+    for pid in ${pids[@]+"${pids[@]}"}; do
+        for _ in $(seq 40); do kill -0 "$pid" 2>/dev/null || break; sleep 0.25; done
+        kill -9 "$pid" 2>/dev/null || true
+    done
+    rm -f "$ROOT"/run/*.pid
+}
+
+wait_for() { # WHAT COMMAND…
+    local what=$1; shift
+    for _ in $(seq 120); do "$@" >/dev/null 2>&1 && return; sleep 0.25; done
+    echo "slurm_up: $what did not come up; see $ROOT/log" >&2
+    tail -n 5 "$ROOT"/log/* >&2 || true
+    exit 1
+}
+
+listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1"); }
+idle() { SLURM_CONF=$CONF sinfo -h -o %T | grep -qx idle; }
+
+if [ "${2:-}" = --down ]; then down; exit; fi
+[ "$(id -u)" = 0 ] || { echo "slurm_up: has to run as root" >&2; exit 1; }
+
+if ! command -v slurmctld slurmdbd slurmd sacct munged mariadbd >/dev/null; then
+    apt-get update -qq >&2
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${PACKAGES[@]}" >&2
+fi
+mkdir -p "$ROOT"/{etc,state,spool,log,run,db}
+down
+
+mkdir -p /run/munge /var/log/munge /var/lib/munge /etc/munge
+[ -s /etc/munge/munge.key ] || dd if=/dev/urandom of=/etc/munge/munge.key bs=1 count=1024 status=none
+chown -R munge:munge /run/munge /var/log/munge /var/lib/munge /etc/munge
+chmod 400 /etc/munge/munge.key
+chmod 755 /run/munge
+munge -n >/dev/null 2>&1 || su -s /bin/sh munge -c /usr/sbin/munged
+
+[ -d "$ROOT/db/mysql" ] ||
+    mariadb-install-db --user=mysql --datadir="$ROOT/db" --auth-root-authentication-method=normal >/dev/null
+chown -R mysql "$ROOT/db"
+chmod 755 "$ROOT"
+chmod 777 "$ROOT/run"
+mariadbd --user=mysql --datadir="$ROOT/db" --socket="$ROOT/run/db.sock" --port=23306 --bind-address=127.0.0.1 \
+    --innodb-buffer-pool-size=64M >"$ROOT/log/db.log" 2>&1 &
+echo $! >"$ROOT/run/db.pid"
+wait_for MariaDB mariadb-admin --socket="$ROOT/run/db.sock" ping
+mariadb --socket="$ROOT/run/db.sock" -e "
+    create database if not exists slurm_acct_db;
+    create user if not exists slurm@'127.0.0.1' identified by 'slurm';
+    create user if not exists slurm@localhost identified by 'slurm';
+    grant all on slurm_acct_db.* to slurm@'127.0.0.1';
+    grant all on slurm_acct_db.* to slurm@localhost;"
+
+cat >"$ROOT/etc/slurmdbd.conf" <<END
+AuthType=auth/munge
+DbdHost=$HOST
+DbdPort=26819
+SlurmUser=root
+StorageType=accounting_storage/mysql
+StorageHost=127.0.0.1
+StoragePort=23306
+StorageUser=slurm
+StoragePass=slurm
+StorageLoc=slurm_acct_db
+LogFile=$ROOT/log/slurmdbd.log
+PidFile=$ROOT/run/slurmdbd.pid
+END
+chmod 600 "$ROOT/etc/slurmdbd.conf"
+cat >"$CONF" <<END
+ClusterName=test
+SlurmctldHost=$HOST
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+SlurmctldPort=26817
+SlurmdPort=26818
+StateSaveLocation=$ROOT/state
+SlurmdSpoolDir=$ROOT/spool
+SlurmctldPidFile=$ROOT/run/slurmctld.pid
+SlurmdPidFile=$ROOT/run/slurmd.pid
+SlurmctldLogFile=$ROOT/log/slurmctld.log
+SlurmdLogFile=$ROOT/log/slurmd.log
+SlurmdTimeout=10
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+ReturnToService=2
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+DefMemPerNode=500
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=1
+JobAcctGatherParams=OverMemoryKill
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=$HOST
+AccountingStoragePort=26819
+KillWait=2
+InactiveLimit=0
+OverTimeLimit=0
+NodeName=$HOST CPUs=$(nproc) RealMemory=4000 State=UNKNOWN
+PartitionName=main Nodes=$HOST Default=YES MaxTime=60 State=UP
+END
+# slurmdbd looks for its configuration beside the slurm.conf that SLURM_CONF names.
+export SLURM_CONF=$CONF
+slurmdbd
+wait_for slurmdbd listening 26819
+{
+    sacctmgr -i add cluster test || true
+    sacctmgr -i add account acct cluster=test || true
+    sacctmgr -i add user root account=acct || true
+} >/dev/null 2>&1
+slurmctld -f "$CONF"
+slurmd -f "$CONF"
+wait_for "the node" idle
+echo "export SLURM_CONF=$CONF"

@@ -1,0 +1,181 @@
+"""Jobs that really fail on a real one-node Slurm, found by their time and attributed by ``attribution run``.
+
+``make slurm`` starts Slurm and runs these; without it they are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("ATTRIBUTION_REAL_SLURM") != "1", reason="needs the Slurm that `make slurm` starts"
+)
+NODE = socket.gethostname().partition(".")[0]
+WHOLE = 240
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to fail, and what is expected of its verdict: written down before the jobs run."""
+
+    script: str
+    state: str
+    terminal_state: str
+    sub_domain: str
+    nodes: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+KINDS = {
+    "exitcode": Kind(
+        "srun python3 -c 'raise ValueError(\"learning rate is negative\")'", "FAILED", "fail", "application"
+    ),
+    "oom": Kind("srun python3 {folder}/oom.py", "FAILED", "fail", "application", options=("--mem=100",)),
+    "timelimit": Kind("srun sleep 600", "TIMEOUT", "timeout", "none", options=("--time=1",)),
+    "scancel": Kind("srun sleep 600", "CANCELLED by 0", "cancelled", "none"),
+    # A segmentation fault without a stack names nobody's code.
+    "segfault": Kind("srun python3 -c 'import ctypes; ctypes.string_at(0)'", "FAILED", "fail", "ambiguous"),
+    # A node that is down is a fault of that node (node_down is hardware in the taxonomy), whatever took it down.
+    "nodedown": Kind("srun sleep 600", "NODE_FAIL", "fail", "hardware", (NODE,), ("--no-requeue",)),
+}
+HOG = "held = []\nwhile True:\n    held.append(b'x' * (20 << 20))\n    import time; time.sleep(0.1)\n"
+
+
+def command(*words: str) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 -- the tests' own words
+    assert done.returncode == 0, (words, done.stdout, done.stderr)
+    return done.stdout.strip()
+
+
+def attribution(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    whole = [sys.executable, "-m", "attribution_cli", *words]
+    environment = os.environ | {"XDG_DATA_HOME": str(folder / "data")}
+    return subprocess.run(whole, capture_output=True, text=True, check=False, env=environment)  # noqa: S603 -- ours
+
+
+def submit(folder: Path, name: str, kind: Kind) -> str:
+    script = folder / f"{name}.sh"
+    script.write_text("#!/bin/bash\n#SBATCH --output=" + f"{folder}/%x-%j.out\n" + kind.script.format(folder=folder))
+    return command("sbatch", "--parsable", f"--job-name={name}", *kind.options, f"--chdir={folder}", str(script))
+
+
+def state_of(job: str) -> str:
+    lines = command("sacct", "-X", "-n", "-P", "-D", "-j", job, "-o", "State").splitlines()
+    return lines[-1] if lines else ""
+
+
+def wait_for(job: str, *states: str, seconds: float = WHOLE) -> str:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        state = state_of(job)
+        if state.startswith(states):
+            return state
+        time.sleep(0.5)
+    pytest.fail(f"job {job} is {state_of(job)}, not {states}")
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The id of one failed job of each kind; the slow one runs beside the others."""
+    folder = tmp_path_factory.mktemp("slurm")
+    (folder / "oom.py").write_text(HOG)
+    started = {name: submit(folder, name, KINDS[name]) for name in ("timelimit", "exitcode", "oom", "segfault")}
+    started["scancel"] = submit(folder, "scancel", KINDS["scancel"])
+    wait_for(started["scancel"], "RUNNING")
+    command("scancel", started["scancel"])
+    for name, job in started.items():
+        wait_for(job, KINDS[name].state)
+    started["nodedown"] = submit(folder, "nodedown", KINDS["nodedown"])
+    wait_for(started["nodedown"], "RUNNING")
+    command("scontrol", "update", f"nodename={NODE}", "state=down", "reason=fan 3 failed")
+    wait_for(started["nodedown"], "NODE_FAIL")
+    # The node comes back when it registers again (ReturnToService); until then resuming it helps.
+    subprocess.run(["scontrol", "update", f"nodename={NODE}", "state=resume"], check=False, capture_output=True)  # noqa: S603, S607 -- ours
+    return started
+
+
+@pytest.fixture(scope="module")
+def verdicts(jobs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What ``attribution run`` says of each kind, found by the time alone."""
+    assert jobs
+    folder = tmp_path_factory.mktemp("run")
+    config = folder / "site.toml"
+    config.write_text('[eca.slurm]\nsince = "30m"\n[log.file]\n[output.stdout]\nformat = "json"\n')
+    done = attribution("run", "--configs", str(config), folder=folder)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {verdict["job"]["job_id"]: verdict for verdict in lines}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_really_failed_job_gets_the_verdict_that_was_expected(
+    name: str, jobs: dict[str, str], verdicts: dict[str, Any]
+) -> None:
+    kind, verdict = KINDS[name], verdicts[jobs[name]]
+    found = (verdict["terminal_state"], verdict["sub_domain"], tuple(node["node"] for node in verdict["bad_nodes"]))
+    print(f"{name}: job {jobs[name]}: {found} root {verdict['root_cause']['symptom']}")  # noqa: T201 -- what make slurm shows
+    assert found == (kind.terminal_state, kind.sub_domain, kind.nodes)
+    assert verdict["job"]["state"] == kind.state
+    assert verdict["evidence_status"] == "complete", verdict["connector_reports"]
+
+
+@pytest.mark.parametrize("form", ["parsable2", "json"])
+def test_both_forms_of_sacct_find_the_same_jobs(form: str, jobs: dict[str, str], tmp_path: Path) -> None:
+    words = [word for key, value in (("since", "30m"), ("format", form)) for word in ("eca", "slurm", key, value)]
+    given = [part for at in range(0, len(words), 4) for part in ("--connector", *words[at : at + 4])]
+    done = attribution("run", "--dry-run", *given, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert all(f"test:{job}:0" in done.stdout for job in jobs.values())
+
+
+def test_one_job_is_explained_by_its_number(jobs: dict[str, str], tmp_path: Path) -> None:
+    done = attribution("explain", "--job", jobs["exitcode"], folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "learning rate is negative" in done.stdout
+
+
+def test_a_requeued_job_is_two_attempts(tmp_path: Path) -> None:
+    script = tmp_path / "again.sh"
+    script.write_text(
+        '#!/bin/bash\n[ -n "$SLURM_RESTART_COUNT" ] && exit 4\nscontrol requeue $SLURM_JOB_ID\nsleep 60\n'
+    )
+    job = command("sbatch", "--parsable", f"--chdir={tmp_path}", str(script))
+    wait_for(job, "PENDING")
+    wait_for(job, "REQUEUED", "PENDING")
+    command("scontrol", "update", f"jobid={job}", "StartTime=now")
+    wait_for(job, "FAILED")
+    done = attribution("run", "--dry-run", "--connector", "eca", "slurm", "ids", job, folder=tmp_path)
+    assert f"test:{job}:0  REQUEUED" in done.stdout
+    assert f"test:{job}:1  FAILED" in done.stdout
+
+
+def test_the_epilog_attributes_a_failed_job(jobs: dict[str, str], tmp_path: Path) -> None:
+    """As EpilogSlurmctld runs it; a job that did not fail costs nothing."""
+    epilog = Path(__file__).parents[2] / "examples" / "slurm" / "epilog.sh"
+    config, log = tmp_path / "job.toml", tmp_path / "log"
+    config.write_text('[log.file]\n[output.stdout]\nformat = "table"\n')
+    program = epilog.read_text().replace("/opt/attribution/bin", str(Path(sys.executable).parent))
+    (tmp_path / "epilog.sh").write_text(program)
+    given = os.environ | {
+        "SLURM_JOB_ID": jobs["oom"],
+        "SLURM_JOB_EXIT_CODE2": "9:0",
+        "ATTRIBUTION_CONFIG": str(config),
+        "ATTRIBUTION_LOG": str(log),
+        "ATTRIBUTION_DELAY": "0",
+        "XDG_DATA_HOME": str(tmp_path),
+    }
+    subprocess.run(["/bin/sh", str(tmp_path / "epilog.sh")], env=given, check=True, timeout=10)  # noqa: S603 -- ours
+    until = time.monotonic() + 60
+    while "Attribution complete" not in (log.read_text() if log.exists() else "") and time.monotonic() < until:
+        time.sleep(0.5)
+    assert "Memory limit of the job exceeded" in log.read_text()

@@ -21,8 +21,11 @@ $(STAMP): pyproject.toml
 
 install: $(STAMP) ## install the product and its tools into .venv
 
-demo: $(STAMP) ## attribute the sample failures and show the verdicts
-	$(BIN)/attribution explain --table samples/cases/*
+demo: $(STAMP) ## run all samples end to end into a SQLite database and show the verdicts
+	$(BIN)/attribution run --configs samples/configs \
+		--connector attribution data build/demo/store \
+		--connector output db sqlite path build/demo/attributions.db \
+		--connector output table stdout format table
 	$(BIN)/attribution explain $(DEMO)
 
 lint: $(STAMP) ## formatting, lint, types, import direction, file sizes, rules
@@ -34,6 +37,7 @@ lint: $(STAMP) ## formatting, lint, types, import direction, file sizes, rules
 	$(BIN)/attribution rules lint
 	$(BIN)/attribution rules lock --check
 	$(BIN)/attribution rules docs --check
+	$(BIN)/attribution connectors --docs docs/reference/configuration.md --check
 
 test: lint ## every test that needs no extra server
 	$(BIN)/attribution rules test
@@ -50,6 +54,8 @@ evaluate: $(STAMP) ## score the samples, and how general the deciding rules are
 
 docs: $(STAMP) ## write the generated reference pages
 	$(BIN)/attribution rules docs
+	$(BIN)/attribution connectors --docs docs/reference/configuration.md
+	$(BIN)/python scripts/sample_configs.py
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

@@ -34,6 +34,7 @@ class RunView:
     def __init__(self, configurations: Sequence[Configuration]) -> None:
         formats = {getattr(group.settings, "format", "") for found in configurations for group in found.of("output")}
         self._out = Console(stderr="json" in formats, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        self._tabled = "table" in formats
         self._many = len(configurations) > 1
         self._totals: Counter[str] = Counter()
         self._rows: list[tuple[str, EnrichedVerdict]] = []
@@ -62,8 +63,9 @@ class RunView:
             self._progress.update(self._task, total=self._totals["found"])
 
     def ended(self, result: ContextResult) -> None:
-        """One context is done: one line."""
-        self._out.print(shown(_line(result)))
+        """One context is done: one line, unless a table at the end will show it."""
+        if not self._tabled or not result.written:
+            self._out.print(shown(_line(result)))
         if self._progress is not None and self._task is not None:
             self._progress.advance(self._task)
 

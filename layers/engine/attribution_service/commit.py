@@ -77,8 +77,7 @@ def commit(service: Service, session: Session, identity: Identity, extracted: Ex
         if known is None or known.nonce != batch.nonce:
             refuse_if_known(known, identity)
             raise _gone(session) from None  # it was there and is not: only its generation's end removes a batch
-    _look_back(service, session, batch)
-    return _receipt(batch)
+    return _look_back(service, session, batch)
 
 
 def known_batch(service: Service, session: Session, observation_id: str) -> Batch | None:
@@ -120,11 +119,11 @@ def refuse_if_full(service: Service, session: Session, observation_id: str) -> N
         raise TooLargeError(f"the session holds {count} observations", limit=limit)
 
 
-def _look_back(service: Service, session: Session, batch: Batch) -> None:
-    """The session may have been deleted between our first read and the commit: then nobody will ever see the batch."""
+def _look_back(service: Service, session: Session, batch: Batch) -> Receipt:
+    """The receipt, unless the session was deleted since our first read of it: then nobody will ever see the batch."""
     found = stored_session(service, session.attributor_id)
     if found is not None and found.generation == session.generation and found.expires_at > service.now():
-        return
+        return _receipt(batch)
     if found is None or found.generation != session.generation:
         with suppress(StoreError):  # tidying up: what stays behind expires
             pk = session_pk(session.attributor_id)

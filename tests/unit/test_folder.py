@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
 from attribution_lib.events.event import Clock, Position
 from attribution_lib.events.fold import MAX_BUCKETS, MAX_SAMPLES, fold_key, key_digest
-from attribution_lib.events.folder import Folder
+from attribution_lib.events.folder import Folder, Latest
 from event_kit import MINUTE, event
+
+if TYPE_CHECKING:
+    from attribution_lib.events.event import Event
 
 
 def test_a_million_identical_lines_are_one_row_that_says_so() -> None:
@@ -110,3 +116,29 @@ def test_max_compares_numbers_as_numbers() -> None:
     )
     (row,) = folder.events()
     assert row.payload == {"version": "2.21.5"}
+
+
+def test_advancing_a_row_is_folding_its_event_in() -> None:
+    def occurrence(line: int) -> Event:
+        return event(timestamp=(line * 7 % 50) * MINUTE, line_num=line, fold="last", payload={"at": str(line)})
+
+    folded, advanced = Folder(), Folder()
+    taken = 0
+    for line in range(1, 200):
+        folded.add(occurrence(line))
+        new = occurrence(line)
+        place = Position(new.timestamp, new.stream, new.line_num)
+        latest = Latest(place, new.payload, new.datum, new.observation_id, new.occurrences, new.node_declared)
+        if advanced.advance(fold_key(new), latest):
+            taken += 1
+        else:
+            advanced.add(new)
+    assert [asdict(row) for row in advanced.events()] == [asdict(row) for row in folded.events()]
+    assert taken > 100
+
+
+def test_only_rows_that_keep_their_last_occurrence_advance() -> None:
+    folder = Folder()
+    for line in range(10):
+        folder.add(event(line_num=line))
+    assert not folder.advance(fold_key(event()), Latest(Position(None, "app.log", 99), {}, "", "o", 1, declared=False))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attribution_lib.events.event import Position
 from attribution_lib.events.fold import (
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from attribution_lib.events.event import Event
 
-__all__ = ["KEYS_PER_PLACE", "KEYS_PER_RULE", "Folder"]
+__all__ = ["KEYS_PER_PLACE", "KEYS_PER_RULE", "Folder", "Latest"]
 
 KEYS_PER_PLACE = 2_000
 """Keys that one rule may have on one (node, rank)."""
@@ -42,6 +42,17 @@ class _Quota:
         self.count = 0
         self.heap: list[tuple[int, FoldKey]] | None = None
         """(minus digest, key), filled when the limit is first reached; evicted keys are dropped when they surface."""
+
+
+class Latest(NamedTuple):
+    """One occurrence of a rule that keeps its last, without context lines; see ``Folder.advance``."""
+
+    place: Position
+    payload: dict[str, Any]
+    datum: str
+    observation_id: str
+    occurrences: int
+    declared: bool
 
 
 class Folder:
@@ -114,18 +125,30 @@ class Folder:
         ceiling = samples[-1]
         if place <= (_INFINITY if ceiling[0] is None else ceiling[0], ceiling[1], ceiling[2] or 0):
             return False
-        row.occurrences += occurrences
-        if declared:
-            row.node_declared = True
         last = row.last
         if place > (_INFINITY if last[0] is None else last[0], last[1], last[2] or 0):
             row.last = Position(timestamp, stream, line_num)
-        if timestamp is not None:
-            times = row.times
-            bucket = timestamp // _MINUTE // row.width
-            times[bucket] = times.get(bucket, 0) + occurrences
-            if len(times) > MAX_BUCKETS:
-                row.times, row.width = coarsened(times, row.width)
+        _count(row, timestamp, occurrences, declared=declared)
+        return True
+
+    def advance(self, key: FoldKey, event: Latest) -> bool:
+        """Count one more occurrence of a row that keeps its last, and show it if it is later than what is shown.
+
+        False, and nothing done, when the event itself is needed: the row is new, keeps something else, would keep
+        this as a sample, or shows something that stands in the very same place.
+        """
+        row = self._rows.get(key)
+        if row is None or row.fold != "last" or len(row.samples) < MAX_SAMPLES:
+            return False
+        place, last = event.place.order(), row.last.order()
+        if place == last or place <= row.samples[-1].order()[:3]:
+            return False
+        if place > last:
+            row.last = event.place
+            row.timestamp, row.stream, row.line_num = event.place
+            row.payload, row.datum, row.observation_id = event.payload, event.datum, event.observation_id
+            row.context_before, row.context_after = (), ()
+        _count(row, event.place.timestamp, event.occurrences, declared=event.declared)
         return True
 
     def rows(self) -> Iterator[tuple[FoldKey, Event]]:
@@ -205,3 +228,16 @@ class Folder:
             if place.count == 0:
                 del self._places[place_key]
             return
+
+
+def _count(row: Event, timestamp: int | None, occurrences: int, *, declared: bool) -> None:
+    """Add occurrences to a row's number and histogram."""
+    row.occurrences += occurrences
+    if declared:
+        row.node_declared = True
+    if timestamp is not None:
+        times = row.times
+        bucket = timestamp // _MINUTE // row.width
+        times[bucket] = times.get(bucket, 0) + occurrences
+        if len(times) > MAX_BUCKETS:
+            row.times, row.width = coarsened(times, row.width)

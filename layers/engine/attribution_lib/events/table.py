@@ -15,7 +15,7 @@ from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.batches import ObservationRow, read_batches, write_batch
 from attribution_lib.events.codec import Row, encode_event, read_events
-from attribution_lib.events.folder import Folder
+from attribution_lib.events.folder import Folder, Latest
 from attribution_lib.events.lookups import Lookups
 from attribution_lib.events.schema import EVENT_COLUMNS, SCHEMA, SCHEMA_VERSION
 from attribution_lib.events.spill import decode_spill, encode_spill, pack_header, split_header
@@ -95,6 +95,10 @@ class EventManager:
     ) -> bool:
         """Count one more occurrence of a buffered row; False when the event itself is needed (see ``Folder.bump``)."""
         return self._buffer.bump(key, timestamp, stream, line_num, occurrences, declared=declared)
+
+    def advance(self, key: FoldKey, event: Latest) -> bool:
+        """Let a buffered row that keeps its last occurrence show this one (see ``Folder.advance``)."""
+        return self._buffer.advance(key, event)
 
     def add_all(self, events: Iterable[Event]) -> None:
         """Fold many events in."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from attribution_lib.bulk import collector_paused
-from attribution_lib.events.event import Clock, Event, EventType
+from attribution_lib.events.event import Clock, Event, EventType, Position
 from attribution_lib.events.fold import make_key
+from attribution_lib.events.folder import Latest
 from attribution_lib.phases.accumulate import run_accumulator
 from attribution_lib.phases.context import ContextReader
 from attribution_lib.rules.emission import Emitted, emit_accumulated, emit_text
@@ -64,7 +65,6 @@ class EventSink(Protocol):
 
     def add(self, event: Event) -> None:
         """Take one event."""
-        ...
 
     def bump(  # noqa: PLR0913 -- an occurrence without its event
         self,
@@ -77,7 +77,9 @@ class EventSink(Protocol):
         declared: bool = False,
     ) -> bool:
         """Count one more occurrence of a known key; False when the event itself is needed."""
-        ...
+
+    def advance(self, key: FoldKey, event: Latest) -> bool:
+        """Let the row of a rule that keeps its last occurrence show this one; False when the event is needed."""
 
 
 @dataclass(slots=True)
@@ -215,6 +217,12 @@ class LineExtractor:
         declared = where.node is not None
         if self.events.bump(key, where.timestamp, observation.stream, line_num, prefix.repeated, declared=declared):
             return
+        if getattr(rule, "fold", "") == "last" and emitted.event_type != EventType.BAD_NODE:
+            place = Position(where.timestamp, observation.stream, line_num)
+            payload = _payload(emitted, where.rank, prefix)
+            latest = Latest(place, payload, datum, observation.observation_id, prefix.repeated, declared)
+            if self.events.advance(key, latest):
+                return
         event = self._event(planned, emitted, prefix, where)
         event.line_num, event.datum, event.key_fields = line_num, datum, key_fields
         if emitted.event_type == EventType.BAD_NODE:

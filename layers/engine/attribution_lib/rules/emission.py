@@ -75,7 +75,7 @@ class Emitter:
             if row is None:
                 return None
         # The place comes from the line alone: a catalogue's column "rank" is the symptom's, not the process's.
-        node, rank_text, peer, device = [render(place, captures) or None for place in self.places]
+        node, rank_text, peer, device = [(render(place, captures) or None) if place else None for place in self.places]
         rank = _rank(rank_text)
         payload = {key: value for key, value in captures.items() if value and key not in self.consumed}
         if rank is None and rank_text:

@@ -23,8 +23,8 @@ _LOGGED = re.compile(
 )
 """Levels of warning and below, as logging, glog and c10d print them."""
 _CODE = re.compile(
-    r"(?:^|[\]):>|] ?)\s{2,}(?:raise [A-Za-z_][\w.]*(?:\(|\s*$| from )|assert |(?:self\.)?(?:log|logger|logging|warnings)\.\w+\("
-    r"|print\(|f?[\"'][^\"']*[\"']?\s*[,)]?\s*$)"
+    r"(?:^|[\]):>|] ?)\s{2,}(?:raise [A-Za-z_][\w.]*(?:\(|\s*$| from )|assert "
+    r"|(?:self\.)?(?:log|logger|logging|warnings)\.\w+\(|print\(|f?[\"'][^\"']*[\"']?\s*[,)]?\s*$)"
 )
 """A line of source code as a traceback quotes it, whatever prefix stands before it."""
 _WARNING = re.compile(
@@ -123,11 +123,18 @@ def exception_at_teardown(context: FilterContext) -> None:
     """The exception line of a traceback that Python ignored, or printed while it cleaned up, is no failure either."""
     stream = context.event_stream
     ignored = by_line(stream.events(symptom="Exception ignored at teardown", type=EventType.INTERESTING_NODE))
-    read = [event for event in stream.bad() if event.rule.startswith(("PythonException", "FileErrno"))] if ignored else []
-    for event in read:
+    for event in stream.bad() if ignored else ():
+        if not event.rule.startswith(("PythonException", "FileErrno")):
+            continue
         lines = lines_of(event)
-        if all(line in ignored for line in lines):
-            stream.discard(event, by="ExceptionAtTeardown", explained_by=ignored[lines[0]])
+        if all(line in ignored or _above(line) in ignored for line in lines):
+            found = ignored.get(lines[0]) or ignored[_above(lines[0])]
+            stream.discard(event, by="ExceptionAtTeardown", explained_by=found)
+
+
+def _above(line: Line) -> Line:
+    """The line above: some launchers print every line twice."""
+    return line[0], line[1], line[2] - 1
 
 
 @filter_def("SpecificReadingOfTheSameLine", AUTHOR, priority=FilterPriority.EARLY + 300)

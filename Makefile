@@ -115,3 +115,7 @@ slurm: $(STAMP) ## jobs that really fail on a real one-node Slurm, attributed by
 	scripts/slurm_up.sh $(REAL)/slurm
 	trap 'scripts/slurm_up.sh $(REAL)/slurm --down' EXIT; \
 	SLURM_CONF=$(REAL)/slurm/etc/slurm.conf ATTRIBUTION_REAL_SLURM=1 $(BIN)/pytest -p no:randomly -rP tests/slurm
+
+.PHONY: prometheus
+prometheus: $(STAMP) ## metrics of a real Prometheus with an exporter that misbehaves
+	ATTRIBUTION_REAL_PROMETHEUS=1 $(BIN)/pytest -p no:randomly -rP tests/prometheus

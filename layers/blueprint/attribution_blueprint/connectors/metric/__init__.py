@@ -10,4 +10,5 @@ _HERE = "attribution_blueprint.connectors.metric"
 
 COMPONENTS: tuple[Component, ...] = (
     Component("file", f"{_HERE}.file:FileMetrics", "Prometheus matrices in JSON files."),
+    Component("promql", f"{_HERE}.promql:PromqlMetrics", "Prometheus, Mimir, Thanos or VictoriaMetrics."),
 )

@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Self
 
 import attribution_lib
+from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import AttributionError, Fault, ObservationError
 from attribution_lib.events.event import EventType
 from attribution_lib.events.table import EventManager
@@ -105,6 +106,10 @@ class Attributor:
 
     def attribute_with_stream(self) -> tuple[Verdict, EventStream]:
         """Like ``attribute``; also returns the event stream as the phases left it (for walkthroughs and tests)."""
+        with collector_paused():
+            return self._attribute()
+
+    def _attribute(self) -> tuple[Verdict, EventStream]:
         engine, job = self._engine, self._job
         crashes = self._findings()
         rows = self._known(self._events.load(), crashes)

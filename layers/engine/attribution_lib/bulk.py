@@ -14,7 +14,7 @@ __all__ = ["collector_paused"]
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector while rows become events or a body becomes entries.
+    """Pause the cyclic garbage collector while rows become events, a body becomes entries or a verdict is reached.
 
     These form no cycles, and a collector that walks all of them again and again doubles the time.
     """

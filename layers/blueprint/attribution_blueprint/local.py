@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attribution_blueprint.cache import cache_folder
+from attribution_blueprint.errors import EvidenceError
 from attribution_lib.attributor import Attributor
 from attribution_lib.rules.loader import load_engine as load_rules
 from attribution_service.result import enrich_attribution_result
@@ -20,8 +21,15 @@ __all__ = ["attribute_evidence", "load_engine"]
 
 
 def load_engine(rules_dir: Path | None = None) -> RuleEngine:
-    """The engine of a rules folder, or of the bundled rules; compiled databases are kept in the user's cache."""
-    return load_rules([rules_dir] if rules_dir is not None else None, cache_dir=cache_folder())
+    """The engine of a rules folder, or of the bundled rules; compiled databases are kept in the user's cache.
+
+    ``RuleLoadError`` when the rules are refused, ``EvidenceError`` when the folder holds none.
+    """
+    engine = load_rules([rules_dir] if rules_dir is not None else None, cache_dir=cache_folder())
+    if engine.rule_count == 0:
+        msg = f"{rules_dir}: holds no rule; expected a folder of .toml and .py rule files"
+        raise EvidenceError(msg)
+    return engine
 
 
 def attribute_evidence(evidence: Evidence, engine: RuleEngine) -> EnrichedVerdict:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from attribution_cli.terminal import safe_output
 from attribution_lib.version import __version__
 
 if TYPE_CHECKING:
@@ -16,12 +17,16 @@ __all__ = ["LazyGroup", "main"]
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("explain", "attribution_cli.explain:explain", "Explain why a job failed."),
-    ("run", "attribution_cli.run:run", "Discover jobs, collect evidence, attribute, write."),
+    ("run", "attribution_cli.run:run", "Attribute jobs: discover, collect, submit, enrich, write."),
     ("connectors", "attribution_cli.connectors:connectors", "Say what can be configured."),
-    ("config", "attribution_cli.config:config", "Show the effective configuration."),
+    ("config", "attribution_cli.config:config", "Check the configuration, and show it."),
     ("serve", "attribution_cli.serve:serve", "Serve the v2 API on this machine."),
-    ("replay", "attribution_cli.replay:replay_command", "What kept evidence would say under other rules."),
-    ("release", "attribution_cli.release:release", "Publish rules apart from the code."),
+    (
+        "replay",
+        "attribution_cli.replay:replay_command",
+        "Attribute kept evidence again, under other rules, and list the verdicts.",
+    ),
+    ("release", "attribution_cli.release:release", "Publish rules and choose which of them are in force."),
     ("rules", "attribution_cli.rules:rules", "Write, test, check and read the rules."),
 )
 """(name, module:attribute, one line of help) of every sub-command, in the order of the help text."""
@@ -52,7 +57,16 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
 
 
-@click.group(cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+class Program(LazyGroup):
+    """The outermost group: whatever a command prints, a terminal or a pipe can take."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command line as click does."""
+        with safe_output():
+            return super().main(*args, **kwargs)
+
+
+@click.group(cls=Program, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="attribution")
 def main() -> None:
     """Turn the evidence of a failed GPU job into one explained verdict."""

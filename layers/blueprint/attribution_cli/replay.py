@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attribution_blueprint.errors import BlueprintError
 from attribution_blueprint.local import load_engine
 from attribution_cli.stores import chosen_store
 from attribution_lib.errors import AttributionError
@@ -57,7 +58,7 @@ def replay_command(since: int, rules_dir: Path | None, data: Path | None, *, dif
             service = Service(store, lambda: engine, time.time, read_settings(os.environ))
             found = replay(service, EVERYTHING, engine, since=int(time.time()) - since)
             changed = _print(found, diff=diff)
-    except (AttributionError, ServiceError) as error:
+    except (AttributionError, BlueprintError, ServiceError) as error:
         click.echo(str(error), err=True)
         raise SystemExit(2) from None
     raise SystemExit(1 if changed else 0)

@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from attribution_lib.observation import Source
+from attribution_lib.taxonomy import Outcome
 from attribution_lib.text.escape import shown
+from attribution_service.result import ConnectorStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import RenderableType
 
-    from attribution_service.result import EnrichedVerdict
+    from attribution_lib.verdict import ChainRow
+    from attribution_service.result import ConnectorReport, EnrichedVerdict
 
 __all__ = ["headline", "print_table", "print_verdict"]
 
 _CHAIN_ROWS = 16
+_LINE_SHOWN = 600
+"""Characters of the root line; --json has all of it."""
+_TABLE_WIDTH = 70
+_MIN_WIDTH = 40
+"""A terminal narrower than this wraps by itself; a width of nothing would show nothing."""
 _PIPED_WIDTH = 160
 """A table that goes to a file or a pager is not cut to the 80 columns of an unknown terminal."""
 _COLUMNS = (("case", 12), ("ended", 9), ("whose problem", 15), ("sure", 6), ("root symptom", 16), ("bad nodes", 9))
 """Columns of the table with the width below which they say nothing."""
 _NODES_SHOWN = 8
+_ALTERNATIVES_SHOWN = 5
 _STYLES = {
     "hardware": "red",
     "system_software": "magenta",
@@ -41,15 +53,15 @@ _OWNERS = {
     "system_software": "what the cluster's operators own",
     "application": "the job's own code, configuration, data or memory demand",
     "ambiguous": "undecided: the evidence fits more than one cause",
-    "unattributed": "unknown: it failed and there is no usable evidence",
+    "unattributed": "unknown: nothing that was read says",
     "none": "nobody's: it did not fail",
 }
 
 
 def print_verdict(verdict: EnrichedVerdict, case: str) -> None:
     """Print one verdict for people."""
-    console = Console(highlight=False, markup=False, emoji=False)
-    console.print(Group(*_parts(verdict, case)))
+    console = _console()
+    console.print(Group(*_parts(verdict, case, narrow=console.width < _TABLE_WIDTH)))
 
 
 def print_table(rows: Sequence[tuple[str, EnrichedVerdict]]) -> None:
@@ -58,36 +70,47 @@ def print_table(rows: Sequence[tuple[str, EnrichedVerdict]]) -> None:
     for column, width in _COLUMNS:
         fixed = column in ("ended", "whose problem", "sure")
         table.add_column(column, overflow="fold", no_wrap=fixed, min_width=width, max_width=60)
+    named = Counter(PurePath(case).name for case, _ in rows)
     for case, verdict in rows:
+        name = PurePath(case).name
         root = verdict.root_cause.symptom if verdict.root_cause is not None else ""
         nodes = ", ".join(node.node for node in verdict.bad_nodes[:_NODES_SHOWN])
         table.add_row(
-            Text(shown(PurePath(case).name)),
+            Text(shown(name if name and named[name] == 1 else case)),
             verdict.terminal_state.value,
             Text(verdict.sub_domain.value, style=_STYLES[verdict.sub_domain.value]),
             verdict.confidence.value,
             Text(shown(root)),
             Text(shown(nodes)),
         )
-    whole = None if sys.stdout.isatty() else _PIPED_WIDTH
-    Console(highlight=False, markup=False, emoji=False, width=whole).print(table)
+    _console(None if sys.stdout is not None and sys.stdout.isatty() else _PIPED_WIDTH).print(table)
+
+
+def _console(width: int | None = None) -> Console:
+    """A console that shows text as it is, at least as wide as a line of text needs."""
+    console = Console(highlight=False, markup=False, emoji=False, width=width)
+    console.width = max(console.width, _MIN_WIDTH)
+    return console
 
 
 def headline(verdict: EnrichedVerdict) -> str:
     """What failed, whose problem it is and how sure that is, in one line."""
     root = verdict.root_cause
-    what = root.symptom if root is not None else verdict.outcome.value.replace("_", " ")
+    unknown = verdict.outcome is Outcome.UNKNOWN
+    what = (
+        root.symptom if root is not None else "no cause found" if unknown else verdict.outcome.value.replace("_", " ")
+    )
     state, domain, sure = verdict.terminal_state.value.upper(), verdict.sub_domain.value, verdict.confidence.value
     return f"{state} · {domain} · {what} (confidence {sure})"
 
 
-def _parts(verdict: EnrichedVerdict, case: str) -> list[RenderableType]:
+def _parts(verdict: EnrichedVerdict, case: str, *, narrow: bool) -> list[RenderableType]:
     style = _STYLES[verdict.sub_domain.value]
     job = verdict.job
     facts = [f"job {job['job_id']}", f"state {job['state'] or 'unknown'}"]
     if job["exit_code"]:
         facts.append(f"exit {job['exit_code']}")
-    facts.append(f"{len(job['nodes'])} node{'s' if len(job['nodes']) != 1 else ''}")
+    facts.append(_counted(len(job["nodes"]), "node") if job["nodes"] else "nodes unknown")
     head = Text()
     head.append(shown(headline(verdict)) + "\n", style=f"bold {style}")
     head.append(f"Whose problem: {_OWNERS[verdict.sub_domain.value]}\n")
@@ -95,7 +118,7 @@ def _parts(verdict: EnrichedVerdict, case: str) -> list[RenderableType]:
     parts: list[RenderableType] = [Panel(head, title=Text(shown(case)), title_align="left", border_style=style)]
     parts += _root(verdict)
     parts += _nodes(verdict)
-    parts += _chain(verdict)
+    parts += _chain(verdict, narrow=narrow)
     parts += _alternatives(verdict)
     parts += _coverage(verdict)
     return parts
@@ -110,81 +133,150 @@ def _root(verdict: EnrichedVerdict) -> list[RenderableType]:
         where += f":{root.line_num}"
     place = [f"node {root.node}" if root.node else "", f"rank {root.rank}" if root.rank is not None else ""]
     place.append(f"device {root.device}" if root.device else "")
-    text = Text("Root evidence  ", style="bold")
-    text.append(shown(where), style="cyan")
-    text.append(f"  rule {root.rule}" + (f" ({root.rule_location})" if root.rule_location else ""), style="dim")
-    text.append("\n  " + shown(root.evidence[:600]))
+    head = Text("Root evidence  ", style="bold")
+    head.append(shown(where), style="cyan")
+    head.append(f"  rule {root.rule}" + (f" ({root.rule_location})" if root.rule_location else ""), style="dim")
+    cut = "…" if len(root.evidence) > _LINE_SHOWN else ""
+    text = Text(shown(root.evidence[:_LINE_SHOWN]) + cut)
     details = [part for part in (root.timestamp or "", *place, root.recommended_action or "") if part]
     if details:
-        text.append("\n  " + shown(" · ".join(details)), style="dim")
+        text.append("\n" + shown(" · ".join(details)), style="dim")
     if root.docs:
-        text.append("\n  " + shown(root.docs), style="italic")
-    return [text]
+        text.append("\n" + shown(root.docs), style="italic")
+    return [head, _indented(text)]
+
+
+def _indented(text: Text) -> Padding:
+    """Below its heading, the wrapped rest of a long line too."""
+    return Padding(text, (0, 0, 0, 2))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _nodes(verdict: EnrichedVerdict) -> list[RenderableType]:
     if not verdict.bad_nodes:
         return [Text("Bad nodes: none named", style="dim")]
-    lines = Text("Bad nodes\n", style="bold")
+    lines = Text()
     for node in verdict.bad_nodes[:_NODES_SHOWN]:
-        lines.append(f"  {shown(node.node)}", style="red")
-        lines.append(f"  {shown(node.why)} ({node.occurrences}×)\n", style="dim")
+        lines.append(shown(node.node), style="red")
+        lines.append(f"  {shown(node.why)}, {_counted(node.occurrences, 'fault event')} there in all\n", style="dim")
     rest = verdict.bad_nodes_total - _NODES_SHOWN
     if rest > 0:
-        lines.append(f"  and {rest} more\n")
+        lines.append(f"and {rest} more (--json shows them)\n")
     lines.rstrip()
-    return [lines]
+    return [Text("Bad nodes", style="bold"), _indented(lines)]
 
 
-def _chain(verdict: EnrichedVerdict) -> list[RenderableType]:
+def _chain(verdict: EnrichedVerdict, *, narrow: bool) -> list[RenderableType]:
     if not verdict.chain:
         return []
-    table = Table(title="What happened, in time order", title_justify="left", box=None, pad_edge=False, expand=True)
-    for column in ("when", "where", "symptom"):
-        table.add_column(column, no_wrap=column == "when", overflow="fold")
-    for row in verdict.chain[:_CHAIN_ROWS]:
-        where = f"{row.nodes} nodes" if row.nodes > 1 else (row.node or "?")
-        if row.rank is not None and row.nodes <= 1:
-            where += f" r{row.rank}"
-        what = Text("● " if row.state == "root" else "  ", style="bold")
-        what.append(
-            shown(row.symptom), style="bold" if row.state == "root" else ("dim" if row.state == "discarded" else "")
-        )
-        what.append(f" ×{row.occurrences}" if row.occurrences > 1 else "", style="dim")
-        if row.explained_by:
-            what.append(f"  ← explained by {shown(row.explained_by)}", style="dim")
-        table.add_row((row.at or "no time")[:19], Text(shown(where)), what)
-    parts: list[RenderableType] = [table]
-    if len(verdict.chain) > _CHAIN_ROWS:
-        parts.append(Text(f"  and {len(verdict.chain) - _CHAIN_ROWS} more steps (--json shows all)", style="dim"))
+    rows = _told(verdict.chain)
+    parts: list[RenderableType] = [Text("What happened, in time order", style="bold")]
+    parts += [_as_lines(rows)] if narrow else [_as_table(rows)]
+    if len(verdict.chain) > len(rows):
+        more = len(verdict.chain) - len(rows)
+        parts.append(_indented(Text(f"and {_counted(more, 'step')} more (--json shows all)", style="dim")))
     return parts
+
+
+def _as_table(rows: Sequence[ChainRow]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("when (UTC)", "where", "symptom"):
+        table.add_column(column, no_wrap=column == "when (UTC)", overflow="fold")
+    for row in rows:
+        table.add_row(_when(row), Text(_where(row)), _what(row))
+    return table
+
+
+def _as_lines(rows: Sequence[ChainRow]) -> Group:
+    """Two lines a step, for a terminal in which three columns would leave none of them room."""
+    heads = (Text(f"{_when(row)}  {_where(row)}".rstrip(), style="dim") for row in rows)
+    return Group(*(part for row, head in zip(rows, heads, strict=True) for part in (head, _indented(_what(row)))))
+
+
+def _when(row: ChainRow) -> str:
+    return (row.at or "no time")[:19]
+
+
+def _where(row: ChainRow) -> str:
+    if row.nodes > 1:
+        return _counted(row.nodes, "node")
+    rank = [f"rank {row.rank}"] if row.rank is not None else []
+    return shown(" ".join([row.node, *rank] if row.node else rank))
+
+
+def _what(row: ChainRow) -> Text:
+    emphasis = {"root": "bold", "discarded": "dim"}.get(row.state, "")
+    text = Text("● " if row.state == "root" else "  ", style="bold")
+    text.append(shown(row.symptom), style=emphasis)
+    text.append(f" ×{row.occurrences}" if row.occurrences > 1 else "", style="dim")
+    if row.explained_by:
+        text.append(f"  ← explained by {shown(row.explained_by)}", style="dim")
+    return text
+
+
+def _told(chain: Sequence[ChainRow]) -> list[ChainRow]:
+    """The first steps of a long story, and the root if it comes later: untimed steps stand last."""
+    first = list(chain[:_CHAIN_ROWS])
+    if any(row.state == "root" for row in first):
+        return first
+    return first + [row for row in chain[_CHAIN_ROWS:] if row.state == "root"][:1]
 
 
 def _alternatives(verdict: EnrichedVerdict) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if verdict.alternatives:
-        text = Text("Also possible\n", style="bold")
-        for row in verdict.alternatives[:5]:
-            text.append(f"  {row.sub_domain.value}: {shown(row.symptom)}", style=_STYLES[row.sub_domain.value])
+        text = Text()
+        for row in verdict.alternatives[:_ALTERNATIVES_SHOWN]:
+            text.append(f"{row.sub_domain.value}: {shown(row.symptom)}", style=_STYLES[row.sub_domain.value])
             text.append(f"  {shown(row.why)}\n", style="dim")
         text.rstrip()
-        parts.append(text)
+        parts += [Text("Also possible", style="bold"), _indented(text)]
     if verdict.needed_evidence:
-        text = Text("Evidence that would decide\n", style="bold")
+        text = Text()
         for need in verdict.needed_evidence:
-            text.append(f"  {need.source}{f' of {shown(need.node)}' if need.node else ''}: {need.why}\n")
+            text.append(f"{need.source}{f' of {shown(need.node)}' if need.node else ''}: {need.why}\n")
         text.rstrip()
-        parts.append(text)
+        parts += [Text("Evidence that would decide", style="bold"), _indented(text)]
+    if verdict.notes:
+        parts += [Text("Notes", style="bold"), _indented(Text("\n".join(map(shown, verdict.notes))))]
     return parts
 
 
 def _coverage(verdict: EnrichedVerdict) -> list[RenderableType]:
-    read = [f"{row.instance} ({row.lines})" for row in verdict.connector_reports if row.status.value == "ok"]
-    missed = [row for row in verdict.connector_reports if row.status.value != "ok"]
+    read = [
+        f"{row.instance} ({row.lines} {_unit(row)}, {row.source})" for row in verdict.connector_reports if row.lines
+    ]
     text = Text(f"Evidence {verdict.evidence_status.value}: ", style="dim")
     text.append(shown(", ".join(read) or "nothing was read"), style="dim")
-    for row in missed:
-        text.append(f"\n  NOT READ {shown(row.instance)}: {shown(row.reason or 'empty')}", style="bold red")
+    details = Text()
+    for row in verdict.connector_reports:
+        if row.status is ConnectorStatus.ERROR:
+            how = "NOT READ TO ITS END" if row.lines else "NOT READ"
+            details.append(f"{how} {shown(row.instance)}: {shown(row.reason or 'no reason given')}\n", style="bold red")
+        elif row.status is ConnectorStatus.EMPTY:
+            details.append(f"empty: {shown(row.instance)}\n", style="yellow")
+    details.append("".join(f"{line}\n" for line in _left_out(verdict)), style="yellow")
     for finding in verdict.diagnostics:
-        text.append(f"\n  finding: {shown(finding.rule)} {shown(finding.error)} ×{finding.count}", style="yellow")
-    return [text]
+        details.append(f"finding: {shown(finding.rule)} {shown(finding.error)} ×{finding.count}\n", style="yellow")
+    details.rstrip()
+    return [text, _indented(details)] if details else [text]
+
+
+def _unit(report: ConnectorReport) -> str:
+    if report.source == Source.NODE_METRICS:
+        return "series"
+    return "line" if report.lines == 1 else "lines"
+
+
+def _left_out(verdict: EnrichedVerdict) -> list[str]:
+    """What was read and could not count."""
+    totals = verdict.evidence
+    lines = []
+    if totals.outside_window:
+        lines.append(f"{_counted(totals.outside_window, 'event')} outside the job's time window left out")
+    if totals.truncated_lines:
+        lines.append(f"{_counted(totals.truncated_lines, 'line')} longer than 1 MiB cut: the rest was not searched")
+    return lines

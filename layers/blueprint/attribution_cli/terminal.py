@@ -1,0 +1,78 @@
+"""What every command owes a terminal: text it can show and does not interpret, and no traceback when it is gone."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import io
+import json
+import os
+import sys
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from attribution_lib.text.escape import shown, shown_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["complain", "echo_json", "safe_output"]
+
+_HANDLER = "attribution.plain"
+_PLAIN = {"·": "-", "●": "*", "×": "x", "←": "<-", "→": "->", "…": "...", "╭": "+", "─": "-"}
+_OUTPUT_LOST, _BAD_INPUT = 1, 2
+
+
+def complain(text: str) -> None:
+    """Say on standard error what is wrong; lines stay lines, everything else in them is only shown."""
+    click.echo("\n".join(shown(line) for line in text.split("\n")), err=True)
+
+
+def echo_json(row: Mapping[str, Any]) -> None:
+    """One JSON line, UTF-8 whatever the locale, that a terminal does not interpret."""
+    click.echo(shown_json(json.dumps(row, ensure_ascii=False)).encode())
+
+
+@contextmanager
+def safe_output() -> Iterator[None]:
+    """Inside, what the output's encoding lacks is written in other words, and a lost output ends the program quietly.
+
+    Exit status 1 when the output could not be written, 2 when a file could not be used.
+    """
+    codecs.register_error(_HANDLER, _in_plain_words)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_HANDLER)
+    try:
+        try:
+            yield
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except OSError as error:
+        _discard_output()
+        if error.errno != errno.EPIPE:
+            where = f"{error.filename}: " if error.filename else "the output was not written: "
+            complain(f"{where}{error.strerror or error}")
+        sys.exit(_BAD_INPUT if error.filename else _OUTPUT_LOST)
+
+
+def _in_plain_words(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    wanted = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(character) or _numbered(character) for character in wanted), error.end
+
+
+def _numbered(character: str) -> str:
+    return character.encode("ascii", "backslashreplace").decode()
+
+
+def _discard_output() -> None:
+    """The interpreter flushes once more when it ends; what is left then goes nowhere."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -62,9 +62,10 @@ def matching_files(pattern: str, job: JobInfo, *, globs: bool = False) -> list[F
             group = _OPEN[letter]
             read += group if group not in named else ".*?"
             named.add(group)
-        else:  # %J, or what this Slurm does not know: as good as any text
-            searched += "*"
-            read += "[^/]*"
+        else:  # %J is the job id, of a step with .STEP; what this Slurm does not know is as good as any text
+            start = (_value("j", job, width) or "") if letter == "J" else ""
+            searched += glob.escape(start) + "*"
+            read += re.escape(start) + (r"(?:\.\w+)?" if start else "[^/]*")
     form = re.compile(read, re.DOTALL)
     return [found for path in sorted(_search(searched)) for found in _found(path, form, job)]
 

@@ -23,6 +23,8 @@ import repeats
 import rule_growth
 import scan
 import service_attribute
+import service_requests
+import service_start
 from harness import Bench, Section, pin_to_one_core
 
 _MODULES = (
@@ -35,6 +37,8 @@ _MODULES = (
     hostile,
     rule_growth,
     service_attribute,
+    service_requests,
+    service_start,
 )
 """In the order in which they run."""
 

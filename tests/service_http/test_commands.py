@@ -1,0 +1,91 @@
+"""The commands beside the server: rules released into a store, kept evidence attributed again."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from attribution_cli.release import release
+from attribution_cli.replay import replay_command
+from attribution_cli.serve import serve
+from attribution_lib.rules.folders import bundled_rules
+from attribution_service.settings import Settings
+from http_kit import JOB, SESSION, running
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OTHER_RULES = """
+author = "test"
+[[symptom]]
+name = "Something else"
+outcome = "data_error"
+rank = 700
+scope = "job"
+docs = "Never in these tests."
+[[extractor]]
+name = "SomethingElse"
+match_re = 'something else'
+emit = { type = "bad_node", symptom = "Something else" }
+"""
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+
+
+def invoke(command: object, *arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(command, list(arguments))  # type: ignore[arg-type]  # any command
+    return result.exit_code, result.output
+
+
+def test_rules_are_published_activated_and_rolled_back(tmp_path: Path) -> None:
+    data, other = str(tmp_path / "data"), tmp_path / "rules"
+    shutil.copytree(bundled_rules(), other)
+    (other / "zz_extra.toml").write_text("")
+    assert invoke(release, "show", "--data", data) == (0, "none: the functions use the rules of their layer\n")
+    first = invoke(release, "publish", "--activate", "--data", data)[1].strip()
+    second = invoke(release, "publish", str(other), "--data", data)[1].strip()
+    assert len({first, second}) == 2
+    assert first in invoke(release, "show", "--data", data)[1]
+    assert invoke(release, "activate", second, "--data", data)[1].startswith(f"current   {second}")
+    assert invoke(release, "rollback", "--data", data)[1].startswith(f"current   {first}")
+    code, said = invoke(release, "activate", "0" * 64, "--data", data)
+    assert (code, "not published" in said) == (2, True)
+
+
+def test_kept_evidence_is_attributed_again(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with running(data, settings=Settings(evidence_days=7)) as api:
+        api.open(JOB)
+        api.observe(OOM)
+        assert api("GET", f"{SESSION}/attribution").status == 200
+    code, said = invoke(replay_command, "--data", str(data))
+    assert (code, "same    prod:4711:0" in said, "1 verdicts, 0 would change" in said) == (0, True, True)
+    assert invoke(replay_command, "--data", str(data), "--diff")[1].startswith("1 verdicts")
+
+
+def test_other_rules_show_what_would_change(tmp_path: Path) -> None:
+    data, other = tmp_path / "data", tmp_path / "rules"
+    other.mkdir()
+    (other / "one.toml").write_text(_OTHER_RULES)
+    with running(data, settings=Settings(evidence_days=7)) as api:
+        api.open(JOB)
+        api.observe(OOM)
+        api("GET", f"{SESSION}/attribution")
+    code, said = invoke(replay_command, "--data", str(data), "--rules", str(other), "--diff")
+    assert code == 1
+    assert "outcome: gpu_out_of_memory → unknown" in said
+
+
+@pytest.mark.parametrize("span", ["7", "d", "7y", "-1d", ""])
+def test_a_span_that_is_none_is_refused(span: str) -> None:
+    code, said = invoke(replay_command, "--since", span)
+    assert (code, "expected a number and m, h, d or w" in said) == (2, True)
+
+
+def test_a_port_that_is_taken_is_refused_in_one_line(tmp_path: Path) -> None:
+    with running(tmp_path / "a") as api:
+        code, said = invoke(serve, "--port", str(api.port), "--data", str(tmp_path / "b"))
+    assert code == 2
+    assert "Traceback" not in said

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NoReturn
 
 from attribution_lib.match.byteset import ANY, CLASS_ESCAPES, CONTROL_ESCAPES, POSIX_CLASSES, ByteSet, Reading, of, span
+from attribution_lib.match.cursor import Cursor, UnsupportedSyntaxError
 
 __all__ = ["Assertion", "Choice", "Node", "Repeat", "Sequence", "UnsupportedSyntaxError", "parse"]
-
-
-class UnsupportedSyntaxError(ValueError):
-    """The pattern uses a construct that this reader does not know; the message names it."""
 
 
 class Assertion(StrEnum):
@@ -77,46 +73,14 @@ def parse(pattern: str, engine: str = "re2") -> Node:
     return tree
 
 
-class _Reader:
+class _Reader(Cursor):
     """Recursive descent over one pattern; every character stands for one byte."""
 
     def __init__(self, pattern: str, *, python: bool) -> None:
-        self.pattern = pattern
-        self.position = 0
+        super().__init__(pattern)
         self.python = python
         self.caseless = False
         self.nesting = 0
-
-    @property
-    def ended(self) -> bool:
-        return self.position >= len(self.pattern)
-
-    def refuse(self, what: str) -> NoReturn:
-        message = f"{what} at offset {self.position}"
-        raise UnsupportedSyntaxError(message)
-
-    def at(self, text: str) -> bool:
-        return self.pattern.startswith(text, self.position)
-
-    def take(self, text: str) -> bool:
-        if not self.at(text):
-            return False
-        self.position += len(text)
-        return True
-
-    def next(self) -> str:
-        if self.ended:
-            self.refuse("an unfinished pattern")
-        self.position += 1
-        return self.pattern[self.position - 1]
-
-    def take_until(self, end: str) -> str:
-        stop = self.pattern.find(end, self.position)
-        if stop < 0:
-            self.refuse(f"a missing {end}")
-        text = self.pattern[self.position : stop]
-        self.position = stop + len(end)
-        return text
 
     def choice(self) -> Node:
         self.nesting += 1

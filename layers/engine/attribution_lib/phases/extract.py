@@ -196,10 +196,8 @@ class LineExtractor:
         datum: str,
     ) -> None:
         """Count one occurrence; its event is built only when it would be shown, kept as a sample, or is the first."""
-        observation = self.observation
+        observation, rule, payload = self.observation, planned.rule, emitted.payload
         where = self._where(line_num - observation.first_line, emitted, prefix)
-        rule = planned.rule
-        payload = emitted.payload
         key_fields = tuple([str(payload.get(name, "")) for name in rule.key]) if rule.key else ()
         key = make_key(
             rule.name,

@@ -23,7 +23,15 @@ from attribution_blueprint.errors import (
 from attribution_lib.observation import ObservationFormat
 from attribution_lib.parsing.limits import DEFAULT_LIMITS
 from attribution_lib.verdict import SCHEMA_VERSION
-from attribution_service.client import Anonymous, Client, ClientError, RefusedError, SignedV4, Transport
+from attribution_service.client import (
+    Anonymous,
+    Client,
+    ClientError,
+    RefusedError,
+    SignedV4,
+    Transport,
+    UnreachableError,
+)
 from attribution_service.model import UploadRequest
 
 if TYPE_CHECKING:
@@ -36,6 +44,7 @@ if TYPE_CHECKING:
     from attribution_lib.observation import Observation
     from attribution_lib.verdict import Verdict
     from attribution_service.client import Credentials, Delivery
+    from attribution_service.model import SessionView
 
 __all__ = ["HttpAttribution"]
 
@@ -45,6 +54,7 @@ _OTHER_CONTENT = "observation-conflict"
 _GONE = "not-found"
 _UNAUTHORISED = 401
 _LONGEST_PAUSE = 120.0
+_LONGEST_REOPEN = 10.0
 _OBSERVATION_SCHEMA = "2"
 
 
@@ -88,16 +98,28 @@ class HttpAttribution:
             raise AttributionFailedError(msg)
 
     def open(self, job: Mapping[str, Any]) -> Handle:
-        """A new session. When the answer is lost, a session may stay behind until its time is over."""
+        """A new session; tried again while the service is away.
+
+        An answer that is lost on the way may leave a session of ours behind until its time is over: the next try then
+        meets it as a conflict, because nothing proves that it is ours.
+        """
         try:
             with _failures("open"):
-                view = self._call(lambda: self._client.open(job, ttl=int(self.settings.ttl_seconds)))
+                view = self._open(job)
         except AttributionFailedError as error:
             refusal = error.__cause__
             if isinstance(refusal, RefusedError) and refusal.slug == _CONFLICT:
                 raise AttributorConflictError(str(refusal.problem.get("attributor_id", ""))) from refusal
             raise
         return Handle(view.attributor_id)
+
+    def _open(self, job: Mapping[str, Any]) -> SessionView:
+        for pause in range(self.settings.tries - 1):
+            try:
+                return self._call(lambda: self._client.open(job, ttl=int(self.settings.ttl_seconds)))
+            except UnreachableError:
+                time.sleep(min(_LONGEST_REOPEN, 0.5 * 2**pause))
+        return self._call(lambda: self._client.open(job, ttl=int(self.settings.ttl_seconds)))
 
     def submit(self, handle: Handle, observation: Observation) -> Delivered:
         """Inline where it fits, else by an upload."""

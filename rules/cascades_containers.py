@@ -1,0 +1,166 @@
+"""What explains what among containers, file systems and what programs then say of them."""
+
+from __future__ import annotations
+
+from attribution_lib.rule_api import CascadeScope, Order, Outcome, RefinerPriority, cascade, outcomes
+
+AUTHOR = "Attribution maintainers"
+MISSING_FILES = ("Job script command failed", "File or path not found", "Program not found by Slurm (execve)")
+IMAGE_REASONS = (
+    "Image reference wrong",
+    "Image pull not authorised",
+    "Registry failed during the pull",
+    "Exec format error",
+)
+START_REASONS = (
+    *IMAGE_REASONS,
+    "Container command not found",
+    "Container mount source missing",
+    "Container run time failed",
+    "Container storage of the node not usable",
+    "Driver not reachable for containers",
+    "Image requires a newer driver",
+    "NVIDIA container toolkit failed",
+    "Requested GPU unknown on the node",
+)
+START_ECHOES = ("Container could not be started", "Image import failed", "Image pull keeps failing")
+FILE_SYSTEM_FACTS = (
+    "File system mount failed",
+    "GPFS daemon down or expelled",
+    "Lustre client bug",
+    "Lustre client evicted",
+    "Lustre connection lost",
+    "NFS server not responding",
+    "NFS state lost",
+    "Parallel file system client lost its server",
+)
+
+cascade(
+    "StartReasonExplainsContainer",
+    author=AUTHOR,
+    docs="A named reason why a container did not start or an image was not imported explains the plug-in's summary.",
+    causes=START_REASONS,
+    consequences=[*START_ECHOES, "Slurm plug-in failed"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 450,
+)
+
+cascade(
+    "ContainerStorageExplainsMissingImage",
+    author=AUTHOR,
+    docs="An image file that the plug-in itself could not write or read back is missing afterwards: not a wrong name.",
+    causes=["Container storage of the node not usable"],
+    consequences=["Image reference wrong"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 448,
+)
+
+cascade(
+    "ContainerStorageExplainsUnkillable",
+    author=AUTHOR,
+    docs="A container plug-in that cannot clean up in the epilog leaves the node drained with `Kill task failed`.",
+    causes=["Container storage of the node not usable", "Slurm cgroup set-up failed"],
+    consequences=["Unkillable processes on the node"],
+    scope=CascadeScope.NODE,
+    order=Order.BEFORE,
+    slack=300,
+)
+
+cascade(
+    "GpuFaultExplainsRefusedDevices",
+    author=AUTHOR,
+    docs=(
+        "A GPU that failed makes the device plug-in refuse pods, the node register with fewer GPUs, and the container "
+        "toolkit or NVML fail."
+    ),
+    causes=[outcomes(Outcome.GPU_HARDWARE, Outcome.GPU_MEMORY, Outcome.NVLINK, Outcome.PCIE, Outcome.POWER_THERMAL)],
+    consequences=[
+        "Container lost access to its GPUs",
+        "Driver not reachable for containers",
+        "GPU allocation refused by the node",
+        "NVIDIA container toolkit failed",
+        "Node offers too few GPUs",
+        "Requested GPU unknown on the node",
+    ],
+    scope=CascadeScope.NODE,
+    order=Order.ANY,
+    priority=RefinerPriority.SCRUB + 410,
+)
+
+cascade(
+    "DriverExplainsToolkit",
+    author=AUTHOR,
+    docs="A driver that is not loaded or does not match explains the container toolkit's failure on that node.",
+    causes=[outcomes(Outcome.GPU_DRIVER)],
+    consequences=["NVIDIA container toolkit failed", "GPU allocation refused by the node", "Node offers too few GPUs"],
+    scope=CascadeScope.NODE,
+    order=Order.ANY,
+    priority=RefinerPriority.SCRUB + 420,
+)
+
+cascade(
+    "FileSystemExplainsProgramErrors",
+    author=AUTHOR,
+    docs="A file system client that lost its server makes programs fail with EIO or ESTALE and wait for locks.",
+    causes=FILE_SYSTEM_FACTS,
+    consequences=[
+        "Shared lock never freed",
+        "I/O error reported to the program",
+        "Stale file handle",
+        "File system connection lost",
+        "NFS write-back hang",
+        "Hung kernel task",
+    ],
+    scope=CascadeScope.JOB,
+    order=Order.BEFORE,
+    slack=120,
+    within=7200,
+    priority=RefinerPriority.FINAL + 460,
+)
+
+cascade(
+    "EvictionExplainsLostConnection",
+    author=AUTHOR,
+    docs="The lost connection to a Lustre target is how its eviction began.",
+    causes=["Lustre client evicted"],
+    consequences=["Lustre connection lost", "Lustre network errors"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 455,
+)
+
+cascade(
+    "DiskPressureExplainsPods",
+    author=AUTHOR,
+    docs="A node under disk pressure refuses pods and its run time fails to unpack images.",
+    causes=["Node disk pressure"],
+    consequences=["Container storage of the node not usable", *START_ECHOES, "Pod evicted: its own storage use"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 445,
+)
+
+cascade(
+    "MountExplainsMissingFiles",
+    author=AUTHOR,
+    docs="A file system that could not be mounted makes work directories, programs and files missing on that node.",
+    causes=["File system mount failed"],
+    consequences=["Work directory missing on a node", *MISSING_FILES],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    within=900,
+    priority=RefinerPriority.FINAL + 465,
+)
+
+cascade(
+    "WorkDirectoryExplainsMissingFiles",
+    author=AUTHOR,
+    docs="Tasks that were started in /tmp for want of their work directory do not find what they look for by its name.",
+    causes=["Work directory missing on a node"],
+    consequences=[*MISSING_FILES[:2]],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 466,
+)

@@ -25,6 +25,7 @@ import scan
 import service_attribute
 import service_requests
 import service_start
+import static_run
 from harness import Bench, Section, pin_to_one_core
 
 _MODULES = (
@@ -39,6 +40,7 @@ _MODULES = (
     service_attribute,
     service_requests,
     service_start,
+    static_run,
 )
 """In the order in which they run."""
 

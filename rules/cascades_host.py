@@ -124,3 +124,18 @@ cascade(
     order="any",
     within=HOUR,
 )
+cascade(
+    "HealthCheckExplainsProlog",
+    author=AUTHOR,
+    docs="A prolog that runs the node's health check fails for what the check found.",
+    causes=[
+        "Drain reason names a GPU fault",
+        "Drain reason names a hardware fault",
+        "Health check misses a file system",
+        "Health check misses a service of the node",
+    ],
+    consequences=["Slurm prolog failed"],
+    scope="node",
+    order="any",
+    within=5 * 60,
+)

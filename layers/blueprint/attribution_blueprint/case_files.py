@@ -155,7 +155,7 @@ def read_loose_files(
             reader.take(read_stream(stdin()), source or Source.APPLOG, stream=given, address="standard input")
         else:
             content = read_file(given)
-            reader.take(content, source or source_of(given, content.data), stream=given, address=given)
+            reader.take(content, source or source_of(given, content.data), stream=given, address=given or "''")
     return reader.evidence()
 
 

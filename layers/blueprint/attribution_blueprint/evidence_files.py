@@ -20,7 +20,7 @@ __all__ = ["MAX_BYTES", "Content", "read_file", "read_stream"]
 MAX_BYTES = 1 << 30
 """Of one file, unpacked: it is held in memory."""
 _BLOCK = 1 << 20
-_TOO_LARGE = "holds more than {0}; expected at most {0} a file: give its end, as in tail -c {1} FILE | … explain -"
+_TOO_LARGE = "holds more than {0}; expected at most {0} a file: give its end: tail -c {1} FILE | attribution explain -"
 _NO_LOGS = (
     (0, b"PK\x03\x04", "is a ZIP archive; expected a log: unpack it and give the files inside"),
     (257, b"ustar", "is a tar archive; expected a log: unpack it and give the files inside"),
@@ -127,7 +127,7 @@ def _unpacked(data: bytes, name: str, limit: int) -> Content:
     inside = io.BytesIO()
     try:
         with unpacked(io.BytesIO(data), kind, name) as stream:
-            while block := stream.read(_BLOCK):
+            while block := stream.read1(_BLOCK):
                 if inside.tell() + len(block) > limit:
                     raise _UnfitError(_too_large(limit))
                 inside.write(block)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from attribution_cli.rules_loading import console, load_rules, rules_option
+from attribution_cli.terminal import echo_json
 from attribution_lib.rules.reference import kind_of, symptoms_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def list_rules(text: str, symptoms: bool, as_json: bool, folders: tuple[Path, ..
     rows = _symptom_rows(engine) if symptoms else _rule_rows(engine)
     rows = [row for row in rows if text.lower() in json.dumps(row, ensure_ascii=False).lower()]
     if as_json:
-        sys.stdout.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        for row in rows:
+            echo_json(row)
         return
     out = console()
     for row in rows:

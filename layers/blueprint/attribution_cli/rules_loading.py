@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 from attribution_blueprint.cache import cache_folder
+from attribution_cli.terminal import complain
 from attribution_lib.errors import AttributionError
 from attribution_lib.rules.loader import load_engine
 
@@ -56,5 +57,5 @@ def load_rules(folders: tuple[Path, ...]) -> RuleEngine:
 
 def refuse(error: AttributionError) -> NoReturn:
     """Print every fault and leave."""
-    console(stderr=True).print(str(error))
+    complain(str(error))
     sys.exit(REFUSED)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from attribution_cli.rules_loading import console, load_rules, rules_option
+from attribution_cli.terminal import echo_json
 from attribution_lib.observation import TEXT_SOURCES, Source
 from attribution_lib.rules.matching import LineMatcher
+from attribution_lib.text.escape import shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,11 +43,11 @@ def match(file: Any, source: str, as_json: bool, folders: tuple[Path, ...]) -> N
     out = console()
     for matched in matcher.lines(file.read()):
         if as_json:
-            sys.stdout.write(json.dumps(_as_json(matched), ensure_ascii=False) + "\n")
+            echo_json(_as_json(matched))
         elif matched.events:
-            out.print(f"{matched.line_num}: {matched.line}")
+            out.print(f"{matched.line_num}: {shown(matched.line)}")
             for event in matched.events:
-                out.print(f"    {_as_text(event)}", style="bold")
+                out.print(f"    {shown(_as_text(event))}", style="bold")
 
 
 def _as_json(matched: MatchedLine) -> dict[str, Any]:

@@ -8,10 +8,13 @@ from pathlib import Path
 import click
 
 from attribution_cli.rules_loading import console
+from attribution_cli.terminal import complain
 from attribution_lib.observation import TEXT_SOURCES, Source
 from attribution_lib.rules.scaffold import scaffold_rule
 
 __all__ = ["new"]
+
+BAD_INPUT = 2
 
 
 @click.command()
@@ -34,6 +37,12 @@ def new(name: str, line: str, source: str, into: Path | None) -> None:
     line is the first [[hit]]. The rule is staged: it runs and is counted, and decides nothing.
     """
     text = sys.stdin.readline().rstrip("\r\n") if line == "-" else line
+    if not text.strip():
+        complain("--from-line: empty; expected the log line that the rule is to match")
+        sys.exit(BAD_INPUT)
+    if into is not None and not into.parent.is_dir():
+        complain(f"--into {into}: there is no folder {into.parent}; expected a rule file in a rules folder")
+        sys.exit(BAD_INPUT)
     scaffold = scaffold_rule(name, text, Source(source))
     out = console()
     if into is None:

@@ -13,6 +13,7 @@ import click
 from attribution_cli.rules_loading import FAILED, console, load_rules, refuse, rules_option
 from attribution_lib.errors import RuleLoadError
 from attribution_lib.rules.testing import SampleRunner, collect_samples
+from attribution_lib.text.escape import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +36,7 @@ def test(only: str, verbose: bool, junit: Path | None, folders: tuple[Path, ...]
     That is every .test.toml, or those whose file or rule name contains ONLY.
 
     Every sample ends in one word: hit, quiet, noisy or missing. Exit status 0 when all is as expected, 1 when a sample
-    is not, 3 when rules or samples are refused.
+    is not or ONLY names none, 3 when rules or samples are refused.
     """
     engine = load_rules(folders)
     try:
@@ -57,16 +58,16 @@ def test(only: str, verbose: bool, junit: Path | None, folders: tuple[Path, ...]
         junit.write_text(as_junit(results), encoding="utf-8")
     if not results:
         out.print(f"no sample matches {only!r}" if only else "there are no samples", style="yellow")
-    sys.exit(FAILED if failed else 0)
+    sys.exit(FAILED if failed or (only and not results) else 0)
 
 
 def _print(out: Console, result: SampleResult) -> None:
     todo = " (todo)" if result.todo else ""
     out.print(f"{result.word:<8}{result.location}{todo} {result.rule or ''}", style=_STYLES[result.word])
     if not result.passed:
-        out.print(f"        {result.line}")
+        out.print(f"        {shown(result.line)}")
         for problem in result.problems:
-            out.print(f"        - {problem}")
+            out.print(f"        - {shown(problem)}")
 
 
 def as_junit(results: list[SampleResult]) -> str:

@@ -94,7 +94,8 @@ class JobInfoBuilder:
             return
         window = "start" in fields and "end" in fields
         if not fields.get("nodes") or not (window or self._nodes_suffice):
-            check.fault("job.job_id", "missing", "a job id, or nodes with start and end")
+            others = "nodes" if self._nodes_suffice else "nodes with start and end"
+            check.fault("job.job_id", "missing", f"a job id, or {others}")
             return
         identity = [values.get("cluster", "default"), sorted(values["nodes"]), values.get("start"), values.get("end")]
         digest = hashlib.sha256(json.dumps(identity, separators=(",", ":")).encode()).hexdigest()

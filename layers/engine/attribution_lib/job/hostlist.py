@@ -14,7 +14,8 @@ _MAX_TEXT = 2_000_000
 _MAX_BRACKETS = 8
 """Bracketed parts of one name; Slurm itself allows a handful of dimensions."""
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
-_TOP_LEVEL_COMMA = re.compile(r",(?![^\[\]]*\])")
+_BETWEEN_NAMES = re.compile(r"[,\s]+(?![^\[\]]*\])")
+"""A comma, or the blanks and line ends that `scontrol show hostnames` and people put between names."""
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 
 
@@ -30,13 +31,13 @@ def expand_nodes(text: str, *, limit: int = MAX_NODES) -> list[str]:
     if len(text) > _MAX_TEXT:
         msg = f"host list of {len(text)} characters; at most {_MAX_TEXT}"
         raise HostlistError(msg)
-    parts = _TOP_LEVEL_COMMA.split(text)
+    parts = [part for part in _BETWEEN_NAMES.split(text) if part]
     total = sum(_count(part) for part in parts)
     if total > limit:
         msg = f"host list names {total} nodes; at most {limit}"
         raise HostlistError(msg)
     try:
-        names: list[str] = hostlist.expand_hostlist(text.replace(" ", ""))
+        names: list[str] = hostlist.expand_hostlist(",".join("".join(part.split()) for part in parts))
     except hostlist.BadHostlist as error:
         msg = f"malformed host list: {error}"
         raise HostlistError(msg) from error

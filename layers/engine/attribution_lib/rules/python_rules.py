@@ -47,7 +47,7 @@ class PythonFiles:
             tree = ast.parse(path.read_bytes(), filename=str(path))
             with registration() as declared:
                 self._execute(tree, path, path.stem)
-        except Exception as error:  # noqa: BLE001 -- a rule file may raise anything; it is reported, not hidden
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- a rule file may raise anything; it is reported
             self._faults.add(
                 self._where(error, path), "", f"cannot be executed: {_describe(error)}", "a file that runs"
             )
@@ -119,7 +119,7 @@ class PythonFiles:
             self._common[stem] = module
         return self._common[stem]
 
-    def _where(self, error: Exception, path: Path) -> Location:
+    def _where(self, error: BaseException, path: Path) -> Location:
         if isinstance(error, SyntaxError) and error.filename:
             return self._location(error.filename, error.lineno or 1)
         frames = traceback.extract_tb(error.__traceback__)
@@ -137,7 +137,7 @@ def _line_of_class(name: str, tree: ast.Module) -> int:
     return lines[0] if lines else 1
 
 
-def _describe(error: Exception) -> str:
+def _describe(error: BaseException) -> str:
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

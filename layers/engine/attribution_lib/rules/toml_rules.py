@@ -39,6 +39,10 @@ def read_document(path: Path, label: str, faults: FaultLog) -> TomlDocument | No
     try:
         text = path.read_bytes().decode()
         return TomlDocument(label, tomllib.loads(text), scan_lines(text))
+    except OSError as error:
+        faults.add(Location(label, 1), "", f"cannot be read: {error.strerror or error}", "a readable file")
+    except RecursionError:
+        faults.add(Location(label, 1), "", "is nested too deeply", "tables of rules")
     except UnicodeDecodeError as error:
         faults.add(Location(label, 1), "", f"is not UTF-8: {error.reason} at byte {error.start}", "UTF-8 text")
     except tomllib.TOMLDecodeError as error:

@@ -55,7 +55,7 @@ def read_blocks(path: Path) -> Iterator[bytes]:
                 yield from _plain(file, size, path)
                 return
             with unpacked(file, kind, str(path)) as inside:
-                while block := inside.read(_BLOCK):
+                while block := inside.read1(_BLOCK):
                     yield block
     except OSError as error:
         msg = f"{path}: cannot be read ({error.strerror or error})"

@@ -119,3 +119,11 @@ slurm: $(STAMP) ## jobs that really fail on a real one-node Slurm, attributed by
 .PHONY: prometheus
 prometheus: $(STAMP) ## metrics of a real Prometheus with an exporter that misbehaves
 	ATTRIBUTION_REAL_PROMETHEUS=1 $(BIN)/pytest -p no:randomly -rP tests/prometheus
+
+KUBECTL := .tools/kubectl
+.PHONY: kubernetes
+$(KUBECTL)/.installed: tests/kubernetes/requirements.txt
+	$(call environment,$(KUBECTL),$<)
+
+kubernetes: $(KUBECTL)/.installed $(STAMP) ## the real kubectl against an API server that replays Kueue, JobSet and Pods
+	ATTRIBUTION_KUBECTL=$(CURDIR)/$(KUBECTL)/bin/kubectl $(BIN)/pytest -p no:randomly tests/kubernetes

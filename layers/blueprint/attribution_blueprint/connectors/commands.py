@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 import time
-from typing import TYPE_CHECKING, Protocol
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from attribution_blueprint.errors import CollectError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from attribution_blueprint.connectors.base import Budget
 
-__all__ = ["CommandRunner", "run_command"]
+__all__ = ["CommandRunner", "command_output", "run_command"]
 
 _LONGEST = 256 << 20
 _TICK = 0.05
@@ -34,6 +36,13 @@ def run_command(words: Sequence[str], budget: Budget) -> bytes:
 
     ``CollectError`` when it is not there, fails, takes too long, or prints more than 256 MiB.
     """
+    with command_output(words, budget) as out:
+        return out.read()
+
+
+@contextmanager
+def command_output(words: Sequence[str], budget: Budget, *, longest: int = _LONGEST) -> Iterator[BinaryIO]:
+    """The same as a file, for output that should not be held in memory."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
             process = subprocess.Popen(  # noqa: S603 -- no shell; callers check each word that is not theirs
@@ -45,25 +54,25 @@ def run_command(words: Sequence[str], budget: Budget) -> bytes:
         try:
             while process.poll() is None:
                 budget.remaining()
-                _bounded(out.seek(0, 2), words)
+                _bounded(os.fstat(out.fileno()).st_size, longest, words)
                 time.sleep(_TICK)
         finally:
             if process.poll() is None:
                 process.kill()
                 process.wait()
-        err.seek(0)
+        err.seek(max(0, os.fstat(err.fileno()).st_size - _SAID))  # what it said last is the reason
         said = " ".join(err.read(_SAID).decode("utf-8", "replace").split())
         if process.returncode:
             msg = f"{_program(words)}: failed ({process.returncode}): {said or 'it said nothing'}"
             raise CollectError(msg)
-        _bounded(out.seek(0, 2), words)
+        _bounded(os.fstat(out.fileno()).st_size, longest, words)
         out.seek(0)
-        return out.read()
+        yield out
 
 
-def _bounded(size: int, words: Sequence[str]) -> None:
-    if size > _LONGEST:
-        msg = f"{_program(words)}: printed more than {_LONGEST >> 20} MiB; ask for fewer jobs or a shorter time"
+def _bounded(size: int, longest: int, words: Sequence[str]) -> None:
+    if size > longest:
+        msg = f"{_program(words)}: printed more than {longest >> 20} MiB; ask for fewer jobs or a shorter time"
         raise CollectError(msg)
 
 

@@ -11,4 +11,5 @@ _HERE = "attribution_blueprint.connectors.eca"
 COMPONENTS: tuple[Component, ...] = (
     Component("static", f"{_HERE}.static:StaticAdapter", "One workload by hand, or a folder of cases."),
     Component("slurm", f"{_HERE}.slurm.adapter:SlurmAdapter", "Jobs of a Slurm cluster, by sacct."),
+    Component("kueue", f"{_HERE}.kueue.adapter:KueueAdapter", "Workloads of Kueue, by kubectl."),
 )

@@ -11,4 +11,5 @@ _HERE = "attribution_blueprint.connectors.log"
 COMPONENTS: tuple[Component, ...] = (
     Component("file", f"{_HERE}.file:FileLog", "Files: a job's output where the scheduler put it, or given paths."),
     Component("loki", f"{_HERE}.loki:LokiLog", "Lines of Loki, by LogQL."),
+    Component("kubectl", f"{_HERE}.kubectl:KubectlLog", "Logs of the job's pods, by kubectl."),
 )

@@ -1,0 +1,141 @@
+"""Workloads, JobSets, Jobs and Pods as the Kubernetes API shows them, read without asking anybody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = ["Condition", "PodFacts", "conditions", "ending", "facts_of", "restarts", "workload_state"]
+
+ATTEMPT_LABEL = "jobset.sigs.k8s.io/restart-attempt"
+_PREEMPTIONS = frozenset({"Preempted"})
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition that holds."""
+
+    name: str
+    reason: str
+    message: str
+    time: str
+    """RFC 3339: when it came to hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodFacts:
+    """What a pod says of its placement and of how it ended."""
+
+    namespace: str
+    name: str
+    uid: str
+    node: str
+    attempt: int
+    """The JobSet's count of restarts when it was made; 0 without a JobSet."""
+    containers: tuple[str, ...]
+    start: str = ""
+    end: str = ""
+    reason: str = ""
+    """``OOMKilled``, ``Evicted``, ``NodeLost`` …: the pod's own, or that of its first container that failed."""
+    exit_code: int | None = None
+    """Of the first container that failed."""
+
+
+def conditions(obj: Mapping[str, Any] | None) -> dict[str, Condition]:
+    """The conditions of an object that are true, by name."""
+    rows = _get(obj, "status", "conditions")
+    return {
+        str(row.get("type")): Condition(
+            str(row.get("type")),
+            str(row.get("reason") or ""),
+            str(row.get("message") or ""),
+            str(row.get("lastTransitionTime") or ""),
+        )
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict) and row.get("status") == "True"
+    }
+
+
+def restarts(workload: Mapping[str, Any], owner: Mapping[str, Any] | None) -> int:
+    """Which attempt the present one is: evictions of the workload plus restarts of its JobSet."""
+    evictions = _get(workload, "status", "schedulingStats", "evictions")
+    counts = [row.get("count", 0) for row in evictions or () if isinstance(row, dict)]
+    requeued = _get(workload, "status", "requeueState", "count")
+    evicted = sum(count for count in counts if isinstance(count, int)) or (requeued if isinstance(requeued, int) else 0)
+    again = _get(owner, "status", "restarts")
+    return evicted + (again if isinstance(again, int) else 0)
+
+
+def workload_state(workload: Mapping[str, Any], owner: Mapping[str, Any] | None) -> tuple[str, str, str]:
+    """State, reason and the time at which it ended (empty while it runs): Job or JobSet first, then the workload.
+
+    An eviction ends an attempt, even though the job may run again.
+    """
+    own, kueue = conditions(owner), conditions(workload)
+    for name in ("Failed", "FailureTarget", "Completed", "Complete"):
+        if name in own:
+            found = own[name]
+            return ("Completed" if name.startswith("Comp") else "Failed"), found.reason, found.time
+    if "Evicted" in kueue:
+        found = kueue["Evicted"]
+        state = "Preempted" if found.reason in _PREEMPTIONS else "Evicted"
+        preempted = kueue.get("Preempted")
+        reason = preempted.reason if state == "Preempted" and preempted is not None else found.reason
+        return state, reason, found.time
+    if "Finished" in kueue:
+        found = kueue["Finished"]
+        # Kueue before 0.7 says JobFinished of both, and how only in the message.
+        failed = found.reason == "Failed" or (found.reason != "Succeeded" and "fail" in found.message.casefold())
+        return ("Failed" if failed else "Completed"), found.reason, found.time
+    return ("Running" if "Admitted" in kueue else "Pending"), "", ""
+
+
+def ending(pods: Iterable[PodFacts]) -> PodFacts | None:
+    """The pod that failed first; None when none did."""
+    failed = [pod for pod in pods if pod.exit_code not in (None, 0) or pod.reason not in ("", "Completed")]
+    return min(failed, key=lambda pod: (pod.end or "9", pod.name), default=None)
+
+
+def facts_of(pod: Mapping[str, Any]) -> PodFacts | None:
+    """What is of use of a pod; None when it is no pod."""
+    meta, status = _get(pod, "metadata"), _get(pod, "status") or {}
+    if not isinstance(meta, dict) or not isinstance(meta.get("name"), str):
+        return None
+    ended = sorted(_terminated(status), key=lambda state: str(state.get("finishedAt") or "9"))
+    failed = next((state for state in ended if state.get("exitCode")), None)
+    disrupted = conditions(pod).get("DisruptionTarget")
+    reason = str(status.get("reason") or "") or (str(failed.get("reason") or "") if failed else "")
+    if disrupted is not None and reason in ("", "Error"):
+        reason = disrupted.reason
+    attempt = str((meta.get("labels") or {}).get(ATTEMPT_LABEL, "0"))
+    names = [str(part.get("name")) for part in _get(pod, "spec", "containers") or () if isinstance(part, dict)]
+    code = failed.get("exitCode") if failed else None
+    return PodFacts(
+        namespace=str(meta.get("namespace") or "default"),
+        name=meta["name"],
+        uid=str(meta.get("uid") or ""),
+        node=str(_get(pod, "spec", "nodeName") or ""),
+        attempt=int(attempt) if attempt.isdecimal() else 0,
+        containers=tuple(names),
+        start=str(status.get("startTime") or ""),
+        end=str((failed or (ended[-1] if ended else {})).get("finishedAt") or ""),
+        reason=reason,
+        exit_code=code if isinstance(code, int) else None,
+    )
+
+
+def _terminated(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for row in status.get("containerStatuses") or ():
+        for when in ("lastState", "state"):
+            found = _get(row, when, "terminated")
+            if isinstance(found, dict):
+                yield found
+
+
+def _get(value: Any, *names: str) -> Any:
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

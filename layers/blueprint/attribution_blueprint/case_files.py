@@ -6,6 +6,7 @@ Reading only: which file is which source, what the job file says, what could not
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from dataclasses import dataclass, field
@@ -201,6 +202,7 @@ class _Reader:
 
     def take(self, content: Content, source: Source, *, stream: str, address: str) -> None:
         """What was read of one file; ``address`` is how a message names it."""
+        stream = _as_unicode(stream)
         problem, lines = content.problem, 0
         if content.data:
             try:
@@ -251,6 +253,11 @@ def _series(data: bytes) -> Sequence[MetricSeries]:
     except ValueError as error:
         msg = f"is not JSON ({error}); expected {_MATRIX}"
         raise ValueError(msg) from error
+
+
+def _as_unicode(path: str) -> str:
+    r"""A path whose bytes are no UTF-8 with them spelt out, ``caf\xe9.log``: a verdict is Unicode text."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def _line_count(data: bytes) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ __all__ = ["MAX_BYTES", "Content", "read_file", "read_stream"]
 MAX_BYTES = 1 << 30
 """Of one file, unpacked: it is held in memory."""
 _BLOCK = 1 << 20
+_PIPE_GRACE_MS = 1_000
+"""A writer that was started together with us may come a moment later."""
 _TOO_LARGE = "holds more than {0}; expected at most {0} a file: give its end: tail -c {1} FILE | attribution explain -"
 _NO_LOGS = (
     (0, b"PK\x03\x04", "is a ZIP archive; expected a log: unpack it and give the files inside"),
@@ -94,6 +97,9 @@ def _blocks_of_file(path: str, limit: int) -> Iterator[bytes]:
 
 def _first_of_pipe(handle: int) -> bytes:
     """The first bytes of a pipe, which from then on waits for more."""
+    arrival = select.poll()
+    arrival.register(handle, select.POLLIN)
+    arrival.poll(_PIPE_GRACE_MS)
     try:
         first = os.read(handle, _BLOCK)
     except BlockingIOError:  # somebody writes, and has not yet

@@ -193,6 +193,21 @@ def test_a_snapshot_is_the_state_before_filtering_with_its_spill_ids_and_rules()
         assert [row.occurrences for row in restored.load()] == [3]
 
 
+def test_a_spill_with_one_damaged_row_among_repeats_changes_nothing() -> None:
+    with EventManager() as other:
+        other.add(event(payload={"x": "1"}))
+        good = other.export_spill()
+    bad = gzip.compress(gzip.decompress(good).replace(b'{\\"x\\":\\"1\\"}', b'{\\"x\\":'))
+    assert bad != good
+    with EventManager() as store:
+        store.import_spill(good, spill_id="good")
+        before = store.export_spill()
+        with pytest.raises(StoreFormatError):
+            store.import_spill(bad, spill_id="bad")
+        assert store.export_spill() == before
+        assert store.spill_ids() == {"good"}
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -74,6 +74,9 @@ class Folder:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
     def add(self, event: Event) -> None:
         """Fold one event in. A fresh one (no samples yet) is seeded; a row of a spill is taken as it is."""
         if event.overflow:

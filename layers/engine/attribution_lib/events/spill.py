@@ -17,17 +17,15 @@ from pydantic_core import from_json, to_json
 
 from attribution_lib.errors import StoreFormatError
 from attribution_lib.events.batches import ObservationRow
-from attribution_lib.events.codec import events_of_named
 from attribution_lib.events.schema import EVENT_COLUMNS, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from attribution_lib.events.codec import Row
-    from attribution_lib.events.event import Event
     from attribution_lib.events.lookups import Lookups
 
-__all__ = ["StoreHeader", "decode_spill", "encode_spill", "pack_header", "read_spill_header", "split_header"]
+__all__ = ["StoreHeader", "encode_spill", "pack_header", "read_spill", "read_spill_header", "split_header"]
 
 _LOOKED_UP = {
     EVENT_COLUMNS.index(column): table
@@ -93,17 +91,17 @@ def encode_spill(rows: Iterable[Row], batches: Iterable[ObservationRow], lookups
     return gzip.compress(b"\n".join([pack_header(rules_digest), *lines]), compresslevel=1, mtime=0)
 
 
-def decode_spill(data: bytes) -> tuple[list[ObservationRow], list[Event]]:
-    """Batches and events of a spill; ``StoreFormatError`` when any of it is damaged."""
+def read_spill(data: bytes) -> tuple[list[ObservationRow], list[list[Any]]]:
+    """Batches and rows of a spill, in the order of ``EVENT_COLUMNS``; ``StoreFormatError`` when it is damaged."""
     _, body = split_header(_unpacked(data), "spill")
     try:
         lines: list[list[Any]] = from_json(b"[" + body.replace(b"\n", b",") + b"]")
         batches = [ObservationRow(*line[1:]) for line in lines if line[0] == "o"]
-        events = events_of_named([_row(line) for line in lines if line[0] == "e"])
-    except (ValueError, TypeError, IndexError, KeyError) as error:
+        rows = [_row(line) for line in lines if line[0] == "e"]
+    except (ValueError, TypeError, IndexError) as error:
         msg = "spill: a line is damaged; extract its observation again"
         raise StoreFormatError(msg) from error
-    return batches, events
+    return batches, rows
 
 
 def _row(line: list[Any]) -> list[Any]:

@@ -7,18 +7,18 @@ table itself is the checkpoint that the next ingestion continues from.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
-from functools import cache
 from typing import TYPE_CHECKING, Self
 
 from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.batches import ObservationRow, read_batches, write_batch
 from attribution_lib.events.codec import Row, encode_event, read_events
+from attribution_lib.events.database import connect, empty_tables
 from attribution_lib.events.folder import Folder, Latest
+from attribution_lib.events.importing import fold_spill
 from attribution_lib.events.lookups import Lookups
 from attribution_lib.events.schema import EVENT_COLUMNS, SCHEMA, SCHEMA_VERSION
-from attribution_lib.events.spill import decode_spill, encode_spill, pack_header, split_header
+from attribution_lib.events.spill import encode_spill, pack_header, split_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,11 +52,11 @@ class EventManager:
     def __init__(self, path: Path | str | None = None, *, context: str = "", rules_digest: str = "") -> None:
         self._connection: sqlite3.Connection | None = None
         self._buffer = Folder()
-        self._connection = _connect(path)
+        self._connection = connect(path)
         self._folded: int = 0
         self._loose: int = 0
         if path is None:
-            self._connection.deserialize(_empty_tables())
+            self._connection.deserialize(empty_tables())
             self._fill(context, rules_digest)
             self._lookups = Lookups(self._connection, known={"contexts": {context: 1}})
         else:
@@ -155,10 +155,7 @@ class EventManager:
             return folder.events()
 
     def serialize(self) -> bytes:
-        """A snapshot of the store: one header line (schema version, rules digest), then the database.
-
-        A few rows may lie unfolded in it; whoever loads them folds them.
-        """
+        """A snapshot: a header line (schema version, rules digest), then the database, a few of its rows unfolded."""
         self.flush()
         if self._loose * _LOOSE_SHARE > self._folded:
             self._fold_in_place()
@@ -186,17 +183,15 @@ class EventManager:
         return encode_spill(rows, self.observations(), self._lookups, self.rules_digest)
 
     def import_spill(self, data: bytes, *, spill_id: str = "") -> bool:
-        """Add a spill's batches and events; False when ``spill_id`` was imported before.
+        """Fold a spill's batches and events in; False when ``spill_id`` was imported before.
 
-        They are folded and buffered like events that are added, and reach the table with their spill's id in the
-        transaction of the next ``flush``. A spill that cannot be read adds nothing.
+        They reach the table with the id in the transaction of the next ``flush``. A damaged spill adds nothing.
         """
         connection = self._open()
         if spill_id and self._holds(spill_id):
             return False
         with collector_paused():
-            batches, events = decode_spill(data)
-            self._buffer.add_all(events)
+            batches = fold_spill(data, self._buffer)
         for batch in batches:
             write_batch(connection, self._lookups, batch)
         if spill_id:
@@ -292,19 +287,3 @@ class EventManager:
         self._folded = self._loose = 0
         self._append([encode_event(event, self._lookups) for event in events])
         connection.commit()
-
-
-@cache
-def _empty_tables() -> bytes:
-    """The tables without a row: a service makes one store a batch, and copying them costs a quarter of making them."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(SCHEMA)
-        return connection.serialize()
-
-
-def _connect(path: Path | str | None) -> sqlite3.Connection:
-    # The destructor may run in another thread than the one that made the store.
-    connection = sqlite3.connect(":memory:" if path is None else path, check_same_thread=False)
-    if path is None:
-        connection.execute("PRAGMA journal_mode = MEMORY")
-    return connection

@@ -12,4 +12,6 @@ COMPONENTS: tuple[Component, ...] = (
     Component("static", f"{_HERE}.static:StaticAdapter", "One workload by hand, or a folder of cases."),
     Component("slurm", f"{_HERE}.slurm.adapter:SlurmAdapter", "Jobs of a Slurm cluster, by sacct."),
     Component("kueue", f"{_HERE}.kueue.adapter:KueueAdapter", "Workloads of Kueue, by kubectl."),
+    Component("awsbatch", f"{_HERE}.awsbatch:AwsBatchAdapter", "Jobs of AWS Batch.", extra="aws"),
+    Component("sagemaker", f"{_HERE}.sagemaker:SagemakerAdapter", "Training jobs of SageMaker.", extra="aws"),
 )

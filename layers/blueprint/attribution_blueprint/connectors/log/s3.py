@@ -1,0 +1,133 @@
+"""``s3``: log objects, packed ones too, unpacked as they are read."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from pydantic import Field
+
+from attribution_blueprint.connectors.aws import AWS_ERRORS, AwsClients, AwsSettings, reason_of
+from attribution_blueprint.connectors.collector import LogSettings
+from attribution_blueprint.context import EvidencePlace, PlaceKind
+from attribution_blueprint.errors import CollectError
+from attribution_blueprint.packed import DAMAGED, packing_of, unpacked
+from attribution_blueprint.setting_types import Texts
+from attribution_lib.observation import Observation, Source
+from attribution_service.slabs import cut_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from attribution_blueprint.connectors.base import Budget
+    from attribution_blueprint.context import ExecutionContext
+
+__all__ = ["S3Log", "S3LogSettings"]
+
+_BLOCK = 1 << 20
+_MICROS = 1_000_000
+_HEAD = 6
+_REASONS_SHOWN = 5
+
+
+class S3LogSettings(LogSettings, AwsSettings):
+    """Objects that the adapter names for this source, and ``urls``."""
+
+    job_output: bool = Field(default=True, description="Read the objects that the adapter names for this source.")
+    urls: Texts = Field(
+        default=(),
+        description="Further ones as s3://bucket/key; {job_id} {name} {node} are filled in, * or / ends a prefix.",
+    )
+
+
+class S3Log:
+    """Reads objects in batches of whole lines; memory does not grow with their length."""
+
+    Settings: ClassVar[type[S3LogSettings]] = S3LogSettings
+
+    def __init__(self, name: str, settings: S3LogSettings) -> None:
+        self.name = name
+        self.settings = settings
+        self._aws = AwsClients(settings)
+
+    @property
+    def source(self) -> Source:
+        """As set."""
+        return self.settings.source
+
+    def plan(self, context: ExecutionContext) -> list[str]:
+        """The addresses."""
+        return [place.name for place in self._places(context)]
+
+    def collect(self, context: ExecutionContext, budget: Budget) -> Iterator[Observation]:
+        """Every object; one that cannot be read costs only itself."""
+        reasons = []
+        for place in self._places(context):
+            try:
+                for bucket, key in self._objects(place.name, context, budget):
+                    try:
+                        yield from self._read(bucket, key, place, budget)
+                    except (*AWS_ERRORS, *DAMAGED, OSError) as error:
+                        reasons.append(f"s3://{bucket}/{key}: {reason_of(error)}")
+            except AWS_ERRORS as error:
+                reasons.append(f"{place.name}: {reason_of(error)}")
+        if reasons:
+            raise CollectError("; ".join(reasons[:_REASONS_SHOWN]))
+
+    def _places(self, context: ExecutionContext) -> Iterator[EvidencePlace]:
+        for place in context.places if self.settings.job_output else ():
+            if place.kind is PlaceKind.S3 and (place.source or Source.APPLOG) is self.source:
+                yield place
+        info = context.info
+        for given in self.settings.urls:
+            for node in info.nodes if "{node}" in given else ("",):
+                filled = given.replace("{job_id}", info.job_id).replace("{name}", info.name).replace("{node}", node)
+                yield EvidencePlace(PlaceKind.S3, filled, node=node or None)
+
+    def _objects(self, url: str, context: ExecutionContext, budget: Budget) -> Iterator[tuple[str, str]]:
+        """Bucket and key of what an address means; of a prefix, what was written since the job began."""
+        bucket, _, key = url.removeprefix("s3://").partition("/")
+        if not url.startswith("s3://") or not bucket:
+            msg = f"{url}: expected s3://bucket/key"
+            raise CollectError(msg)
+        if not key.endswith(("*", "/")):
+            yield bucket, key
+            return
+        start = context.window.start
+        asked: dict[str, Any] = {"Bucket": bucket, "Prefix": key.removesuffix("*")}
+        while True:
+            budget.remaining()
+            page = self._aws.client("s3").list_objects_v2(**asked)
+            for found in page.get("Contents", ()):
+                if start is None or found["LastModified"].timestamp() * _MICROS >= start:
+                    yield bucket, found["Key"]
+            if not page.get("IsTruncated"):
+                return
+            asked["ContinuationToken"] = page["NextContinuationToken"]
+
+    def _read(self, bucket: str, key: str, place: EvidencePlace, budget: Budget) -> Iterator[Observation]:
+        number = 1
+        stream = f"s3://{bucket}/{key}"
+        body = self._aws.client("s3").get_object(Bucket=bucket, Key=key)["Body"]
+        try:
+            for text in cut_lines(_blocks(body, stream), self.settings.batch_bytes):
+                budget.remaining()
+                yield Observation(
+                    self.source, stream=stream, first_line=number, node=place.node, rank=place.rank, text=text
+                )
+                number += text.count(b"\n")
+        finally:
+            body.close()
+
+
+def _blocks(body: Any, name: str) -> Iterator[bytes]:
+    file = io.BufferedReader(body, _BLOCK)
+    kind = packing_of(file.peek(_HEAD)[:_HEAD])
+    if not kind:
+        while block := file.read(_BLOCK):
+            yield block
+        return
+    with unpacked(cast("BinaryIO", file), kind, name) as inside:
+        while block := inside.read1(_BLOCK):
+            yield block

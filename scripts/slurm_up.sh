@@ -7,7 +7,8 @@ set -euo pipefail
 ROOT=$(realpath -m "${1:?a folder for its files}")
 HOST=$(hostname -s)
 CONF=$ROOT/etc/slurm.conf
-PACKAGES=(slurmctld slurmd slurmdbd slurm-client slurmrestd slurm-wlm-basic-plugins munge mariadb-server)
+PACKAGES=(slurmctld slurmd slurmdbd slurm-client slurmrestd slurm-wlm-basic-plugins
+    slurm-wlm-jwt-plugin munge mariadb-server)
 
 down() {
     local pids=() pid
@@ -35,7 +36,7 @@ idle() { SLURM_CONF=$CONF sinfo -h -o %T | grep -qx idle; }
 if [ "${2:-}" = --down ]; then down; exit; fi
 [ "$(id -u)" = 0 ] || { echo "slurm_up: has to run as root" >&2; exit 1; }
 
-if ! command -v slurmctld slurmdbd slurmd sacct munged mariadbd >/dev/null; then
+if [ ! -e /usr/lib/*/slurm-wlm/auth_jwt.so ] || ! command -v slurmctld slurmdbd slurmd sacct slurmrestd munged mariadbd >/dev/null; then
     apt-get update -qq >&2
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${PACKAGES[@]}" >&2
 fi
@@ -65,8 +66,14 @@ mariadb --socket="$ROOT/run/db.sock" -e "
     grant all on slurm_acct_db.* to slurm@'127.0.0.1';
     grant all on slurm_acct_db.* to slurm@localhost;"
 
+JWT=$ROOT/etc/jwt.key
+[ -s "$JWT" ] || dd if=/dev/urandom of="$JWT" bs=32 count=1 status=none
+chmod 600 "$JWT"
+
 cat >"$ROOT/etc/slurmdbd.conf" <<END
 AuthType=auth/munge
+AuthAltTypes=auth/jwt
+AuthAltParameters=jwt_key=$JWT
 DbdHost=$HOST
 DbdPort=26819
 SlurmUser=root
@@ -86,6 +93,8 @@ SlurmctldHost=$HOST
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
+AuthAltTypes=auth/jwt
+AuthAltParameters=jwt_key=$JWT
 SlurmctldPort=26817
 SlurmdPort=26818
 StateSaveLocation=$ROOT/state
@@ -127,4 +136,9 @@ wait_for slurmdbd listening 26819
 slurmctld -f "$CONF"
 slurmd -f "$CONF"
 wait_for "the node" idle
+# It refuses to run as root, and asks everything with the token of whoever asks it.
+setpriv --reuid nobody --regid nogroup --clear-groups env SLURM_CONF="$CONF" SLURM_JWT=daemon \
+    slurmrestd -a rest_auth/jwt -s openapi/dbv0.0.38 127.0.0.1:26820 >"$ROOT/log/slurmrestd.log" 2>&1 &
+echo $! >"$ROOT/run/slurmrestd.pid"
+wait_for slurmrestd listening 26820
 echo "export SLURM_CONF=$CONF"

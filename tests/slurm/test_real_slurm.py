@@ -179,3 +179,12 @@ def test_the_epilog_attributes_a_failed_job(jobs: dict[str, str], tmp_path: Path
     while "Attribution complete" not in (log.read_text() if log.exists() else "") and time.monotonic() < until:
         time.sleep(0.5)
     assert "Memory limit of the job exceeded" in log.read_text()
+
+
+def test_the_rest_api_finds_the_same_jobs_with_a_token(jobs: dict[str, str], tmp_path: Path) -> None:
+    config = tmp_path / "rest.toml"
+    lines = ['url = "http://127.0.0.1:26820"', 'api = "v0.0.38"', 'token_command = "scontrol,token,username=root"']
+    config.write_text('[eca.slurmrestd]\nsince = "30m"\n' + "\n".join(lines) + "\n")
+    done = attribution("run", "--dry-run", "--configs", str(config), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert all(f"test:{job}:0" in done.stdout for job in jobs.values())

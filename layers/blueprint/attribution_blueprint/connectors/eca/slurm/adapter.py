@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from attribution_blueprint.connectors.commands import run_command
-from attribution_blueprint.connectors.eca.slurm.contexts import Attempt, ContextMaker, attempts_of
+from attribution_blueprint.connectors.eca.slurm.contexts import ContextMaker, attempts_of, meant, ran
 from attribution_blueprint.connectors.eca.slurm.json_jobs import parse_jobs
 from attribution_blueprint.connectors.eca.slurm.parsable import columns_of, parse_controller_jobs, parse_sacct
 from attribution_blueprint.connectors.eca.slurm.rows import known_text
 from attribution_blueprint.connectors.eca.slurm.selection import SlurmSelection, local_timezone, moment
 from attribution_blueprint.errors import CollectError, DiscoveryError
 from attribution_blueprint.setting_types import Texts
-from attribution_lib.job.model import StateClass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -79,7 +78,7 @@ class SlurmAdapter:
         try:
             if chosen.ids:
                 attempts = attempts_of(self._jobs(chosen.ids, 0, budget))
-                return self._maker.contexts([one for one in attempts if one.last or _ran(one)], asked=True)
+                return self._maker.contexts([one for one in attempts if one.last or ran(one)], asked=True)
             since, until = moment(chosen.since, now), moment(chosen.until or "0s", now)
             assert since is not None, chosen.since  # noqa: S101 -- the settings have been checked
             assert until is not None, chosen.until  # noqa: S101 -- likewise
@@ -88,7 +87,9 @@ class SlurmAdapter:
         except CollectError as error:
             msg = f"eca {self.name}: {error}"
             raise DiscoveryError(msg) from error
-        return self._maker.contexts([one for one in attempts if self._meant(one, since, until)], asked=False)
+        return self._maker.contexts(
+            [one for one in attempts if meant(one, since, until, failed_only=chosen.failed_only)], asked=False
+        )
 
     def _ended(self, since: int, until: int, budget: Budget) -> list[str]:
         """Ids of what ended within the time."""
@@ -130,13 +131,6 @@ class SlurmAdapter:
         said = {number: (pairs.get("StdOut"), pairs.get("StdErr")) for number, pairs in known.items()}
         return [_placed(job, *said.get(job.raw_id, (None, None))) for job in jobs]
 
-    def _meant(self, attempt: Attempt, since: int, until: int) -> bool:
-        """Whether an attempt of a job that was found is itself within the time; one that never ran is not."""
-        ended = attempt.job.end
-        if ended is None or not since <= ended <= until or not _ran(attempt):
-            return False
-        return not self.settings.failed_only or attempt.state_class is not StateClass.COMPLETED
-
     def _sacct(self, words: Iterable[str], budget: Budget) -> bytes:
         return self._command(["sacct", *words], budget)
 
@@ -151,10 +145,6 @@ def _placed(job: SlurmJob, stdout: str | None, stderr: str | None) -> SlurmJob:
     if job.stdout is not None or stdout is None:
         return job
     return replace(job, stdout=known_text(stdout), stderr=known_text(stderr or ""))
-
-
-def _ran(attempt: Attempt) -> bool:
-    return bool(attempt.job.start and attempt.job.nodes)
 
 
 def _stamp(seconds: int) -> str:

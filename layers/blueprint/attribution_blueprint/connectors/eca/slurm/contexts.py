@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from attribution_blueprint.connectors.eca.slurm.rows import SlurmJob
 
-__all__ = ["Attempt", "ContextMaker", "attempts_of"]
+__all__ = ["Attempt", "ContextMaker", "attempts_of", "meant", "ran"]
 
 _log = logging.getLogger(__name__)
 _SHELL_OFFSET = 128
@@ -94,6 +94,19 @@ def _joined(components: Sequence[SlurmJob]) -> SlurmJob:
         end=max((part.end for part in components if part.end), default=None),
         steps=tuple(step for part in components for step in part.steps),
     )
+
+
+def ran(attempt: Attempt) -> bool:
+    """Whether it ever had nodes."""
+    return bool(attempt.job.start and attempt.job.nodes)
+
+
+def meant(attempt: Attempt, since: int, until: int, *, failed_only: bool) -> bool:
+    """Whether an attempt ended within the time (seconds); one that never ran is not meant."""
+    ended = attempt.job.end
+    if ended is None or not since <= ended <= until or not ran(attempt):
+        return False
+    return not failed_only or attempt.state_class is not StateClass.COMPLETED
 
 
 @dataclass(frozen=True, slots=True)

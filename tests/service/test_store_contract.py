@@ -98,6 +98,17 @@ def test_delete_removes_and_does_not_mind_a_missing_object(store: Store) -> None
     assert store.objects.get(KEY) == b"again"
 
 
+def test_a_put_succeeds_however_often_its_neighbours_are_removed(store: Store) -> None:
+    def put(number: int) -> None:
+        for turn in range(15):
+            store.objects.put(f"a/b/c{number}/{turn}", b"x", if_absent=True)
+            store.objects.delete(f"a/b/c{number}/{turn}")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(put, range(8)))
+    assert list(store.objects.list("a/")) == []
+
+
 def test_an_upload_url_names_what_must_be_sent(store: Store) -> None:
     sha256 = hashlib.sha256(b"body").hexdigest()
     put = store.objects.presign_put(KEY, size=4, sha256=sha256, content_type="text/plain", expires_in=60)

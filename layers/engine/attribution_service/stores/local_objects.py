@@ -122,8 +122,8 @@ class LocalObjects:
     def _place(self, draft: Path, path: Path, *, if_absent: bool) -> None:
         """Give the draft its name; the folder may be removed by a delete at any moment, then it is made again."""
         for _ in range(100):
-            _make_folders(path.parent, self._root)
             try:
+                _make_folders(path.parent, self._root)
                 if if_absent:
                     os.link(draft, path)
                 else:

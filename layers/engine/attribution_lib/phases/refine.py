@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import EventType
+from attribution_lib.rules.cascade import CascadeScope
 from attribution_lib.rules.contexts import FilterContext, RefinerContext, SymptomSet
 from attribution_lib.rules.model import RefinerPriority
 
@@ -65,11 +66,17 @@ def apply_refiners(stream: EventStream, job: JobInfo, engine: RuleEngine, crashe
     """
     scrub = _between(engine, RefinerPriority.SCRUB, RefinerPriority.FINAL)
     final = _between(engine, RefinerPriority.FINAL, RefinerPriority.POST_OUTCOME)
+    bad = stream.events(type=EventType.BAD_NODE)
     groups: dict[str | None, list[Event]] = {}
-    for event in stream.events(type=EventType.BAD_NODE):
+    for event in bad:
         groups.setdefault(event.node, []).append(event)
-    for node in sorted(groups, key=lambda name: (name is None, name or "")):
-        _run(scrub, groups[node], node, stream, job, engine, crashes)
+    nodes = sorted(groups, key=lambda name: (name is None, name or ""))
+    for rule in scrub:
+        if _keeps_to_its_node(rule):
+            _run((rule,), bad, None, stream, job, engine, crashes)
+        else:
+            for node in nodes:
+                _run((rule,), groups[node], node, stream, job, engine, crashes)
     _discard_metric_repeats(stream)
     _run(final, stream.events(type=EventType.BAD_NODE), None, stream, job, engine, crashes)
 
@@ -81,6 +88,11 @@ def apply_post_outcome(
     events = stream.events(type=EventType.BAD_NODE)
     rules = _between(engine, RefinerPriority.POST_OUTCOME, None)
     _run(rules, events, None, stream, job, engine, crashes, choice=choice)
+
+
+def _keeps_to_its_node(rule: RefinerRule) -> bool:
+    """A cascade within a node or device gives the same over all nodes at once, which a job of 10,000 nodes notices."""
+    return rule.relation is not None and rule.relation.scope in (CascadeScope.NODE, CascadeScope.DEVICE)
 
 
 def _between(engine: RuleEngine, low: int, high: int | None) -> Sequence[RefinerRule]:

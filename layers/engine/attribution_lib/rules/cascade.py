@@ -70,14 +70,17 @@ def apply_cascade(cascade: Cascade, context: RefinerContext) -> None:
                 causes_of.setdefault(place, []).append(event)
     if not causes_of:
         return
-    by_place = {place: _Causes.of(events) for place, events in causes_of.items()}
+    by_place: dict[Hashable, _Causes] = {}
     for event in context.my_bad_nodes:
         if event.symptom not in consequences or event.state != "active":
             continue
         place = _place(event, cascade.scope)
-        if place is None:
+        if place not in causes_of:
             continue
-        found = by_place[place].first_of(event, cascade) if place in by_place else None
+        causes_here = by_place.get(place)
+        if causes_here is None:
+            causes_here = by_place[place] = _Causes.of(causes_of[place])
+        found = causes_here.first_of(event, cascade)
         if found is not None:
             cause, certain = found
             context.event_stream.discard(event, by=cascade.name, explained_by=cause, uncertain=not certain)

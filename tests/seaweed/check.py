@@ -56,8 +56,17 @@ def server(tools: Path, folder: Path) -> Iterator[str]:
             wait_for(endpoint, process)
             yield endpoint
         finally:
-            process.terminate()
-            process.wait(10)
+            stop(process)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End the server; one that is still busy tidying up after the tests is not waited for."""
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(10)
 
 
 def free_ports() -> dict[str, int]:

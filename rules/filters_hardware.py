@@ -169,28 +169,6 @@ def forgive_fabric_managers_without_switches(context: FilterContext) -> None:
             stream.demote(event, by="FabricManagerNotNeeded", explained_by=idle[event.node])
 
 
-@filter_def(name="NonfatalXidStoppedChannels", author=AUTHOR, priority=FilterPriority.MID)
-def raise_xids_that_stopped_channels(context: FilterContext) -> None:
-    """An Xid that was printed as nonfatal counts once the driver stops channels `caused by previous Xid` of its code.
-
-    Its own line is better evidence than the clean-up line that names it.
-    """
-    stream = context.event_stream
-    for named in [event for event in stream.bad() if event.rule == "XIDReported" and event.payload.get("previous")]:
-        place = (named.symptom, named.node, named.device)
-        mild = [event for event in stream.events(symptom=named.symptom) if event.rule == "XIDNVLink5Nonfatal"]
-        first = next((event for event in mild if (event.symptom, event.node, event.device) == place), None)
-        if first is not None and named.state == "active":
-            raised = stream.emit(
-                event_type=named.event_type,
-                rule="NonfatalXidStoppedChannels",
-                derived_from=first,
-                symptom=named.symptom,
-                payload=first.payload,
-            )
-            stream.discard(named, by="NonfatalXidStoppedChannels", explained_by=raised)
-
-
 @refiner_def(name="GpuExceptionAtTeardown", author=AUTHOR, symptoms=[xid(13, 31)])
 def discard_gpu_exceptions_at_teardown(context: RefinerContext) -> None:
     """A GPU exception long after the job's first sign of failure came from killing it, whatever that failure was."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from attribution_lib.attributor import Attributor
 from attribution_lib.job.builder import JobInfoBuilder
 from attribution_lib.observation import Observation, Source
@@ -53,24 +55,37 @@ def test_an_nvlink_fault_on_one_gpu_explains_the_nccl_error_of_another_rank() ->
     assert verdict.root_cause.symptom.startswith("XID-149-")
 
 
-def test_a_rebooted_node_with_xid_145_and_node_fail_shows_the_reboot_in_its_chain() -> None:
-    verdict = explain(
-        scheduler_log(
-            "[2026-06-01T04:02:10.114] Node node-0007 unexpectedly rebooted boot_time=1780286520"
-            " last response=1780286400"
+@pytest.mark.parametrize(
+    "body",
+    [
+        "RLW_REMAP  Fatal    XC1 i0 Link -1 (0x00000004 0x80000000 0x00000000 0x00000000 0x00000000 0x00000000)",
+        "RLW_REMAP  Nonfatal XC1 i0 Link 03 (0x00000004 0x00000001 0x00000000 0x00000000 0x00000000 0x00000000)",
+        "pid=1234, name=python, NVLINK: RLW error",
+    ],
+)
+@pytest.mark.parametrize(
+    ("reboot", "words"),
+    [
+        (
+            "[2026-06-01T04:02:10.114] Node node-0007 unexpectedly rebooted boot_time=1780286520",
+            "unexpectedly rebooted",
         ),
-        syslog(
-            "2026-06-01T04:02:30.000000+00:00 node-0007 kernel: NVRM: Xid (PCI:0009:01:00): 145, RLW_REMAP  Fatal   "
-            " XC1 i0 Link -1 (0x00000004 0x80000000 0x00000000 0x00000000 0x00000000 0x00000000)"
-        ),
-        state="NODE_FAIL",
-        failed_node="node-0007",
-        nodes=["node-0006", "node-0007"],
-    )
+        ("2026-06-01T04:00:10.000000+00:00 node-0007 systemd-logind[1200]: System is rebooting.", "is rebooting"),
+        ("2026-06-01T04:00:10.000000+00:00 node-0007 kernel: Linux version 6.8.0-1015-nvidia #1 SMP", "Linux version"),
+    ],
+)
+def test_a_rebooted_node_with_xid_145_and_node_fail_shows_the_reboot_in_its_chain(
+    body: str, reboot: str, words: str
+) -> None:
+    xid = f"2026-06-01T04:02:30.000000+00:00 node-0007 kernel: NVRM: Xid (PCI:0009:01:00): 145, {body}"
+    logs = [scheduler_log(reboot), syslog(xid)] if reboot.startswith("[") else [syslog(reboot, xid)]
+    verdict = explain(*logs, state="NODE_FAIL", failed_node="node-0007", nodes=["node-0006", "node-0007"])
     assert terminal_state_of(verdict.outcome, failed=verdict.failed) is TerminalState.FAIL
     assert sub_domain_of(verdict.outcome) is SubDomain.HARDWARE
     assert blamed(verdict) == ["node-0007"]
-    assert any("unexpectedly rebooted" in row.evidence for row in verdict.chain)
+    assert verdict.root_cause is not None
+    assert verdict.root_cause.symptom == "XID-145-NVLINK_RLW_ERROR"
+    assert any(words in row.evidence for row in verdict.chain)
 
 
 def test_an_injected_exception_is_named_as_injected() -> None:

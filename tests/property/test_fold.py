@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from attribution_lib.events.event import Clock
 from attribution_lib.events.folder import Folder
+from attribution_lib.events.spilling import SpillBuilder
 from attribution_lib.events.table import EventManager
+from attribution_lib.observation import Observation, Source
 from event_kit import MINUTE, content, copy_of, event
 
 if TYPE_CHECKING:
@@ -104,6 +106,22 @@ def test_spills_and_snapshots_hold_what_one_store_would(groups: list[list[Event]
         with EventManager.deserialize(merged.serialize()) as restored:
             assert content(restored.load()) == whole
             assert restored.export_spill() == merged.export_spill()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(events(), max_size=40), st.integers(0, 40))
+def test_a_spill_has_the_same_bytes_whether_a_database_was_used_or_not(
+    given_events: list[Event], rows_in_memory: int
+) -> None:
+    batch = Observation(Source.APPLOG, observation_id="o1", stream="a", digest="d", start=1, redacted=9)
+    with EventManager(rules_digest="rules") as store:
+        store.add_all(copy_of(one) for one in given_events)
+        store.record_observation(batch, lines=7, size=70, truncated_lines=1, redacted=2)
+        spill, rows = store.export_spill(), store.row_count
+    for limit in (rows_in_memory, 1_000):
+        with SpillBuilder("rules", rows_in_memory=limit) as builder:
+            builder.add_all(copy_of(one) for one in given_events)
+            assert builder.finish(batch, lines=7, size=70, truncated_lines=1, redacted=2) == (spill, rows)
 
 
 @given(st.lists(events(), min_size=1, max_size=40))

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
-from attribution_lib.events.table import EventManager
+from attribution_lib.events.spilling import SpillBuilder
 from attribution_lib.observation import ObservationFormat
 from attribution_lib.phases.extract import LineExtractor
 from attribution_lib.phases.metrics import summarise
@@ -53,7 +53,7 @@ def extract(
 
     ``keep`` receives the masked body in the form that ``kept.read_kept`` reads; ``redacted`` is what was masked before.
     """
-    with EventManager(rules_digest=engine.digest) as events:
+    with SpillBuilder(engine.digest) as events:
         work = _Work(engine, job, events, redacted=redacted)
         writer = None
         first: Observation | None = None
@@ -76,7 +76,7 @@ def extract(
 class _Work:
     engine: RuleEngine
     job: JobIdentity
-    events: EventManager
+    events: SpillBuilder
     lines: int = 0
     bytes: int = 0
     truncated_lines: int = 0
@@ -113,17 +113,16 @@ class _Work:
     def finished(self, header: Observation) -> Extracted:
         """Note the batch and export everything."""
         lines = self.lines + self.unfinished
-        self.events.record_observation(
+        spill, events = self.events.finish(
             header, lines=lines, size=self.bytes, truncated_lines=self.truncated_lines, redacted=self.redacted
         )
-        spill = self.events.export_spill()
         return Extracted(
             spill=spill,
             lines=lines,
             bytes=self.bytes,
             truncated_lines=self.truncated_lines,
             redacted=self.redacted,
-            events=self.events.row_count,
+            events=events,
             crashes=[
                 json.dumps([*found, count]) for found, count in sorted(self.crashes.crashes.items())[:_MAX_CRASHES]
             ],

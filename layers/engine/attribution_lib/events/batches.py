@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import sqlite3
 
     from attribution_lib.events.lookups import Lookups
+    from attribution_lib.observation import Observation
 
 __all__ = ["ObservationRow", "read_batches", "write_batch"]
 
@@ -40,6 +41,32 @@ class ObservationRow:
     bytes: int = 0
     truncated_lines: int = 0
     redacted: int = 0
+
+    @classmethod
+    def of(
+        cls, observation: Observation, *, lines: int, size: int, truncated_lines: int = 0, redacted: int = 0
+    ) -> ObservationRow:
+        """The batch that this observation is, ``size`` in bytes of text."""
+        return cls(
+            observation_id=observation.observation_id,
+            source=observation.source.value,
+            format=observation.format.value,
+            stream=observation.stream,
+            start=observation.start,
+            end=observation.end,
+            digest=observation.digest,
+            lines=lines,
+            bytes=size,
+            truncated_lines=truncated_lines,
+            redacted=redacted,
+        )
+
+    def values(self) -> tuple[str | int | None, ...]:
+        """The fields in their order."""
+        return tuple([getattr(self, name) for name in _FIELDS])
+
+
+_FIELDS = tuple(field.name for field in fields(ObservationRow))
 
 
 def read_batches(connection: sqlite3.Connection) -> list[ObservationRow]:

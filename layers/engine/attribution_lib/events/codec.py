@@ -7,7 +7,7 @@ JSON columns are read in blocks, so that 200,000 rows load in about a second.
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic_core import from_json, to_json
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from attribution_lib.events.lookups import Lookups
 
-__all__ = ["Row", "encode_event", "events_of_named", "read_events"]
+__all__ = ["Naming", "Row", "encode_event", "events_of_named", "read_events"]
 
 _MINUTE = 60_000_000
 _CLOCKS = {clock.value: clock for clock in Clock}
@@ -43,7 +43,17 @@ _IN_ORDER = itemgetter(*(EVENT_COLUMNS.index(name.strip()) for name in f"{_BASE}
 _LAST_STREAM, _STATE, _DERIVED = (EVENT_COLUMNS.index(name) for name in ("last_stream", "state", "derived_from"))
 
 
-def encode_event(event: Event, lookups: Lookups) -> Row:
+class Naming(Protocol):
+    """What stands in a row for a name, and for an observation: ids of the database (``Lookups``), or the names."""
+
+    def id_of(self, table: str, name: str, /) -> int | str:
+        """Of a name."""
+
+    def observation_of(self, observation_id: str, source: str, /) -> int | tuple[str, str]:
+        """Of an observation."""
+
+
+def encode_event(event: Event, lookups: Naming) -> Row:
     """The row of a seeded event; names new to the lookups are added to them."""
     single = _is_single(event)
     first, last, id_of = event.first, event.last, lookups.id_of

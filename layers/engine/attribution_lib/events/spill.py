@@ -6,7 +6,6 @@ First line: header (schema version, rules digest, columns). Then one array a bat
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import json
 import zlib
@@ -20,12 +19,20 @@ from attribution_lib.events.batches import ObservationRow
 from attribution_lib.events.schema import EVENT_COLUMNS, SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from attribution_lib.events.codec import Row
     from attribution_lib.events.lookups import Lookups
 
-__all__ = ["StoreHeader", "encode_spill", "pack_header", "read_spill", "read_spill_header", "split_header"]
+__all__ = [
+    "StoreHeader",
+    "encode_named_spill",
+    "encode_spill",
+    "pack_header",
+    "read_spill",
+    "read_spill_header",
+    "split_header",
+]
 
 _LOOKED_UP = {
     EVENT_COLUMNS.index(column): table
@@ -77,18 +84,27 @@ def read_spill_header(data: bytes) -> StoreHeader:
 
 def encode_spill(rows: Iterable[Row], batches: Iterable[ObservationRow], lookups: Lookups, rules_digest: str) -> bytes:
     """The spill of these rows and batches."""
+    return encode_named_spill(_named(rows, lookups), batches, rules_digest)
+
+
+def encode_named_spill(rows: Iterable[Row], batches: Iterable[ObservationRow], rules_digest: str) -> bytes:
+    """The spill of rows that hold names, and (observation id, source), where the table holds ids."""
+    lines = [to_json(["o", *batch.values()]) for batch in batches]
+    lines += [to_json(["e", *row]) for row in rows]
+    lines.sort()
+    return gzip.compress(b"\n".join([pack_header(rules_digest), *lines]), compresslevel=1, mtime=0)
+
+
+def _named(rows: Iterable[Row], lookups: Lookups) -> Iterator[Row]:
     names = {index: lookups.names(table) for index, table in _LOOKED_UP.items()}
     observations = lookups.observations()
-    lines = [to_json(["o", *dataclasses.astuple(batch)]) for batch in batches]
     for row in rows:
         values: list[Any] = list(row)
         for index, of_table in names.items():
             if values[index] is not None:
                 values[index] = of_table[values[index]]
         values[_OBSERVATION] = observations[values[_OBSERVATION]]
-        lines.append(to_json(["e", *values]))
-    lines.sort()
-    return gzip.compress(b"\n".join([pack_header(rules_digest), *lines]), compresslevel=1, mtime=0)
+        yield tuple(values)
 
 
 def read_spill(data: bytes) -> tuple[list[ObservationRow], list[list[Any]]]:

@@ -109,19 +109,13 @@ class EventManager:
         self, observation: Observation, *, lines: int, size: int, truncated_lines: int = 0, redacted: int | None = None
     ) -> bool:
         """Note a batch whose events were added; False, and nothing noted, when it was noted before."""
-        row = ObservationRow(
-            observation_id=observation.observation_id,
-            source=observation.source.value,
-            format=observation.format.value,
-            stream=observation.stream,
-            start=observation.start,
-            end=observation.end,
-            digest=observation.digest,
-            lines=lines,
-            bytes=size,
-            truncated_lines=truncated_lines,
-            redacted=observation.redacted if redacted is None else redacted,
+        masked = observation.redacted if redacted is None else redacted
+        return self.record_batch(
+            ObservationRow.of(observation, lines=lines, size=size, truncated_lines=truncated_lines, redacted=masked)
         )
+
+    def record_batch(self, row: ObservationRow) -> bool:
+        """``record_observation`` of a row that was made already."""
         return write_batch(self._open(), self._lookups, row)
 
     def observations(self) -> list[ObservationRow]:

@@ -79,6 +79,26 @@ def test_which_metrics_those_are_says_the_service() -> None:
     assert '__name__=~"only_this"' in server.asked[1].query["query"]
 
 
+def test_the_service_that_says_which_metrics_may_ask_for_a_token_of_its_own() -> None:
+    def answer(asked: Asked, number: int) -> Answer:
+        if asked.path != "/v2/rules":
+            return Answer(matrix())
+        return Answer(b'{"title": "Unauthorized"}', 401) if number == 0 else Answer(b'{"metrics": ["only_this"]}')
+
+    with replaying(answer) as server:
+        token = {"rules_auth": "bearer", "rules_token_command": "echo,s3cret"}
+        collected(server.url, [], metrics="", rules_url=server.url, **token)
+    assert [asked.headers.get("authorization") for asked in server.asked[:3]] == ["Bearer s3cret"] * 2 + [None]
+
+
+@pytest.mark.parametrize("answer", [Answer(b"busy", 503), Answer(b"<html>"), Answer(b'{"metrics": 7}')])
+def test_a_service_that_does_not_say_is_named(answer: Answer) -> None:
+    reasons: list[str] = []
+    with replaying(lambda *_: answer) as server:
+        assert collected(server.url, reasons, metrics="", rules_url=server.url, tries=1) == []
+    assert f"{server.url}/v2/rules: " in reasons[0]
+
+
 def test_a_long_window_is_asked_for_in_stretches_without_a_point_twice() -> None:
     with replaying(lambda *_: Answer(matrix())) as server:
         collected(server.url, [], step=1, points=100)

@@ -25,6 +25,8 @@ from attribution_cli.main import main
 from attribution_lib.observation import Observation
 from attribution_lib.observation import Source as Kind
 from attribution_service.client import RefusedError
+from attribution_service.service import EVERYTHING
+from attribution_service.verdicts import write_verdict
 from http_kit import running
 from run_kit import (
     LINE,
@@ -214,6 +216,22 @@ def test_over_http_the_same_verdicts(local: InProcessAttribution, tmp_path: Path
         one["root_symptom"] for one in there.last_run_summaries
     ]
     assert there.last_run_stats["succeeded"] == 2
+
+
+def test_over_http_a_node_that_was_blamed_before_has_a_history(tmp_path: Path) -> None:
+    cases = write_jobs(tmp_path, 1)
+    (cases / "job-0000" / "applog.log").write_text("NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n")
+    file = configuration_file(tmp_path, cases)
+    with running(tmp_path / "server") as api, http_service_of(f"http://127.0.0.1:{api.port}") as service:
+        assert api.host is not None
+        first = orchestrate(file, service)
+        verdict = first.last_run_results[0].verdict
+        assert verdict is not None
+        assert verdict.history == {"n1": 0}
+        write_verdict(api.host.service, EVERYTHING, verdict)
+        again = orchestrate(file, service).last_run_results[0].verdict
+    assert again is not None
+    assert again.history == {"n1": 1}
 
 
 def test_another_content_under_the_same_id_is_a_conflict(local: InProcessAttribution) -> None:

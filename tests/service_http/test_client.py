@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ from attribution_service.client import (
 from attribution_service.enrichment import EnrichRequest, enriched_verdict
 from attribution_service.model import FeedbackJudgement, FeedbackRequest, UploadRequest
 from attribution_service.service import EVERYTHING
+from attribution_service.transport import asked_pause
 from attribution_service.verdicts import write_verdict
 from http_kit import JOB, observation, running
 
@@ -141,6 +144,18 @@ def test_failures_that_may_pass_are_tried_again_with_growing_pauses() -> None:
         assert Transport(url, sleep=slept.append).call("GET", "/").status == 200
     assert len(slept) == 3
     assert slept[0] < slept[2]
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [("7", 7.0), (" 7 ", 7.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", 0.0), ("", 0.0), ("-1", 0.0)],
+)
+def test_retry_after_is_a_number_of_seconds_or_a_date(asked: str, seconds: float) -> None:
+    assert asked_pause(asked) == seconds
+
+
+def test_a_date_to_try_again_at_is_waited_for() -> None:
+    assert 58 < asked_pause(formatdate(time.time() + 60, usegmt=True)) <= 60
 
 
 def test_the_last_refusal_is_raised() -> None:

@@ -15,7 +15,14 @@ from attribution_lib.verdict import Verdict
 from attribution_service.credentials import Anonymous, BearerToken, Credentials, SignedV4
 from attribution_service.model import Feedback, Health, Receipt, SessionPage, SessionView, UploadTicket, VerdictPage
 from attribution_service.result import EnrichedVerdict
-from attribution_service.transport import ClientError, RefusedError, Transport, UnreachableError, refused
+from attribution_service.transport import (
+    ClientError,
+    RefusedError,
+    Transport,
+    UnreachableError,
+    asked_pause,
+    refused,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +45,8 @@ __all__ = [
 
 _JSON = "application/json"
 _DUPLICATE = "duplicate-observation"
+_POLL = 5
+"""Seconds until a verdict is asked for again, where the answer does not say."""
 _PENDING, _NOT_MODIFIED, _REFUSED = 202, 304, 400
 
 
@@ -118,7 +127,7 @@ class Client:
         headers = {"If-None-Match": f'"{etag}"'} if etag else {}
         reply = self.transport.call("GET", f"{_session(attributor_id)}/attribution", headers=headers)
         if reply.status == _PENDING:
-            return Fetched(None, "", int(reply.headers.get("retry-after", "5")))
+            return Fetched(None, "", int(asked_pause(reply.headers.get("retry-after", "")) or _POLL))
         if reply.status == _NOT_MODIFIED:
             return Fetched(None, etag)
         return Fetched(Verdict.model_validate_json(reply.body), reply.headers["etag"].strip('"'))

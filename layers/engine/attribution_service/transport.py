@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from random import random
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from attribution_service.credentials import Credentials
 
-__all__ = ["ClientError", "RefusedError", "Reply", "Transport", "UnreachableError"]
+__all__ = ["ClientError", "RefusedError", "Reply", "Transport", "UnreachableError", "asked_pause"]
 
 _AGAIN = frozenset({429, 500, 502, 503, 504})
 _UNDONE = frozenset({429, 503})
@@ -108,7 +109,7 @@ class Transport:
                 continue
             if reply.status not in (_AGAIN if repeatable else _UNDONE) or pause is None:
                 break
-            self.sleep(max(pause, float(reply.headers.get("retry-after") or 0)))
+            self.sleep(max(pause, asked_pause(reply.headers.get("retry-after", ""))))
         if reply is None or reply.status >= _REFUSED:
             raise refused(reply)
         return reply
@@ -126,6 +127,16 @@ class Transport:
             longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)
             yield longest * (0.5 + random() / 2)  # noqa: S311 -- spreads load, guards nothing
         yield None
+
+
+def asked_pause(retry_after: str) -> float:
+    """Seconds that a ``Retry-After`` asks for: a number, or an HTTP date (RFC 9110 §10.2.3); 0 when it is neither."""
+    if retry_after.strip().isdecimal():
+        return float(retry_after)
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time()) if retry_after else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def refused(reply: Reply | None) -> RefusedError:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from random import random
-from time import time
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
@@ -18,6 +16,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 from attribution_blueprint.connectors.auth.tokens import TokenSource, token_source
 from attribution_blueprint.errors import AuthError, WebError
 from attribution_blueprint.setting_types import ComponentSettings, OptionalPath, Pairs, Seconds, Secret, Size, Texts
+from attribution_service.transport import asked_pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -204,18 +203,8 @@ def _refusal(address: str, status: int, headers: Mapping[str, str], content: byt
     if status not in _AGAIN:
         return WebError(msg, status)
     again = _AgainError(msg, status)
-    again.retry_after = _retry_after(headers.get("retry-after", ""))
+    again.retry_after = asked_pause(headers.get("retry-after", ""))
     return again
-
-
-def _retry_after(value: str) -> float:
-    """Seconds or an HTTP date (RFC 9110 §10.2.3)."""
-    if value.strip().isdecimal():
-        return float(value)
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time()) if value else 0.0
-    except ValueError:
-        return 0.0
 
 
 def _pause(state: RetryCallState) -> float:

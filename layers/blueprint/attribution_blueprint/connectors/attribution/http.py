@@ -7,12 +7,12 @@ import hashlib
 import json
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from attribution_blueprint.connectors.attribution.base import Delivered, Handle
+from attribution_blueprint.connectors.attribution.credentials import renewing, service_credentials
 from attribution_blueprint.connectors.attribution.wire import NDJSON, encode, header_of
-from attribution_blueprint.connectors.auth.tokens import token_source
 from attribution_blueprint.errors import (
     AttributionFailedError,
     AttributorConflictError,
@@ -24,26 +24,24 @@ from attribution_lib.observation import ObservationFormat
 from attribution_lib.parsing.limits import DEFAULT_LIMITS
 from attribution_lib.verdict import SCHEMA_VERSION
 from attribution_service.client import (
-    Anonymous,
     Client,
     ClientError,
     RefusedError,
-    SignedV4,
     Transport,
     UnreachableError,
 )
 from attribution_service.model import UploadRequest
+from attribution_service.times import rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from attribution_blueprint.connectors.attribution.base import AttributionSettings
-    from attribution_blueprint.connectors.auth.tokens import TokenSource
     from attribution_blueprint.connectors.base import Budget
     from attribution_lib.observation import Observation
     from attribution_lib.verdict import Verdict
-    from attribution_service.client import Credentials, Delivery
+    from attribution_service.client import Delivery
     from attribution_service.model import SessionView
 
 __all__ = ["HttpAttribution"]
@@ -52,23 +50,12 @@ T = TypeVar("T")
 _CONFLICT = "duplicate-session"
 _OTHER_CONTENT = "observation-conflict"
 _GONE = "not-found"
-_UNAUTHORISED = 401
+_HISTORY_SECONDS = 30 * 86_400
+_HISTORY_NODES, _HISTORY_PAGES, _HISTORY_LIMIT = 20, 20, 200
+"""History decorates a verdict: it is counted for the first nodes blamed, and up to so many verdicts of each."""
 _LONGEST_PAUSE = 120.0
 _LONGEST_REOPEN = 10.0
 _OBSERVATION_SCHEMA = "2"
-
-
-@dataclass(slots=True)
-class _Token:
-    """A bearer token that is had anew after a refusal."""
-
-    source: TokenSource
-    renew: bool = field(default=False)
-
-    def headers(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> dict[str, str]:  # noqa: ARG002 -- the protocol's
-        """The token as it is now."""
-        renew, self.renew = self.renew, False
-        return {"Authorization": f"Bearer {self.source.token(renew=renew)}"}
 
 
 class HttpAttribution:
@@ -76,7 +63,7 @@ class HttpAttribution:
 
     def __init__(self, settings: AttributionSettings) -> None:
         self.settings = settings
-        self._credentials = _credentials(settings)
+        self._credentials = service_credentials(settings)
         transport = Transport(
             settings.service_url,
             self._credentials,
@@ -172,31 +159,31 @@ class HttpAttribution:
             if not (isinstance(refusal, RefusedError) and refusal.slug == _GONE):
                 raise
 
-    def history(self, cluster: str, nodes: Sequence[str]) -> Mapping[str, int]:  # noqa: ARG002 -- the protocol's
-        """The API has no such route: the service adds history where it stores verdicts itself."""
-        return {}
+    def history(self, cluster: str, nodes: Sequence[str]) -> Mapping[str, int]:
+        """Of the verdicts that the service keeps: jobs of the last 30 days whose verdict blamed the node."""
+        since = rfc3339(int(time.time()) - _HISTORY_SECONDS)
+        with _failures("history"):
+            return {node: self._failures_of(cluster, node, since) for node in list(nodes)[:_HISTORY_NODES]}
+
+    def _failures_of(self, cluster: str, node: str, since: str) -> int:
+        jobs: set[tuple[str, int]] = set()
+        cursor: str | None = None
+        for _ in range(_HISTORY_PAGES):
+            asked = {"cluster": cluster, "node": node, "cursor": cursor, "limit": _HISTORY_LIMIT}
+            page = self._call(partial(self._client.verdicts, **asked))
+            recent = [head for head in page.verdicts if (head.attributed_at or head.stored_at) >= since]
+            jobs.update((head.job_id, head.attempt) for head in recent)
+            cursor = page.cursor
+            if cursor is None or len(recent) < len(page.verdicts):  # newest first
+                break
+        return len(jobs)
 
     def close(self) -> None:
         """Drop kept connections."""
         self._client.transport.pool.clear()
 
     def _call(self, call: Callable[[], T]) -> T:
-        """The call; once more with a new token when the token was refused."""
-        try:
-            return call()
-        except RefusedError as error:
-            if error.status != _UNAUTHORISED or not isinstance(self._credentials, _Token):
-                raise
-            self._credentials.renew = True
-            return call()
-
-
-def _credentials(settings: AttributionSettings) -> Credentials:
-    if settings.auth == "sigv4":
-        return SignedV4(settings.region)
-    if settings.auth == "bearer":
-        return _Token(token_source(settings.token.get_secret_value(), settings.token_file, settings.token_command))
-    return Anonymous()
+        return renewing(self._credentials, call)
 
 
 def _object(observation: Observation, body: bytes) -> bytes:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 from urllib.parse import urlencode
 
 from pydantic import Field
 
 from attribution_blueprint.connectors.collector import MetricSettings
 from attribution_blueprint.connectors.metric.promql_queries import Stretch, halves, read_reply, selectors, stretches
+from attribution_blueprint.connectors.metric.rules_metrics import rules_metrics
 from attribution_blueprint.connectors.web import WebClient, WebSettings
 from attribution_blueprint.errors import CollectError, WebError
 from attribution_blueprint.local import load_engine
-from attribution_blueprint.setting_types import Seconds, Texts
+from attribution_blueprint.setting_types import OptionalPath, Seconds, Secret, Texts
 from attribution_lib.observation import Observation, ObservationFormat, Source
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ _MICROS = 1_000_000
 _TOO_MUCH = frozenset({0, 413, 422})
 _FEWEST_POINTS = 8
 _HOPELESS = frozenset({0, 401, 403, 404})
-_METRIC = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 
 
 class PromqlSettings(MetricSettings, WebSettings):
@@ -40,6 +39,13 @@ class PromqlSettings(MetricSettings, WebSettings):
     rules_url: str = Field(
         default="", description="Service whose GET /v2/rules says which these are; empty: the rules installed here."
     )
+    rules_auth: Literal["none", "bearer", "sigv4"] = Field(
+        default="none", description="How requests to rules_url prove who sends them."
+    )
+    rules_token: Secret = Field(default=Secret(""), description="Bearer token for rules_url.")
+    rules_token_file: OptionalPath = Field(default="", description="File with the bearer token for rules_url.")
+    rules_token_command: Texts = Field(default=(), description="Command that prints the bearer token for rules_url.")
+    rules_region: str = Field(default="", description="AWS region of rules_url, for sigv4.")
     node_labels: Texts = Field(
         default=("Hostname", "node", "instance"), description="Labels that may hold the node's name."
     )
@@ -143,9 +149,4 @@ class PromqlMetrics:
     def _named_by_rules(self, budget: Budget) -> tuple[str, ...]:
         if not self.settings.rules_url:
             return tuple(sorted({rule.metric for rule in load_engine().metric_rules}))
-        reply = WebClient(WebSettings(url=self.settings.rules_url)).get("/v2/rules", budget).json()
-        names = reply.get("metrics") if isinstance(reply, dict) else None
-        if not isinstance(names, list) or not all(isinstance(name, str) and _METRIC.fullmatch(name) for name in names):
-            msg = f"{self.settings.rules_url}/v2/rules: no list of metrics; expected the address of the service"
-            raise CollectError(msg)
-        return tuple(sorted(names))
+        return rules_metrics(self.settings, budget)

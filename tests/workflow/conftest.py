@@ -1,0 +1,52 @@
+"""Stores of both kinds, and a clock that a test moves."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from attribution_service.stores.crashing import CrashPlan, crashing_store
+from service_kit import fast_folder, local_folder_store, moto_store
+from workflow_kit import fresh_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from attribution_service.ports import Store
+
+
+@pytest.fixture(autouse=True)
+def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test may reach a real account."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    path = fast_folder()
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture(params=["local", "aws", "crashing"])
+def store(request: pytest.FixtureRequest, folder: Path) -> Iterator[Store]:
+    """Every kind of store in turn; the crashing one with a plan that lets it live."""
+    if request.param == "aws":
+        with moto_store() as made:
+            yield made
+        return
+    with local_folder_store(folder) as made:
+        yield made if request.param == "local" else crashing_store(made, CrashPlan(0.0))
+
+
+@pytest.fixture(scope="module", params=["local", "aws"])
+def lasting_store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    """A store of each kind for all examples of a property; each takes names of its own."""
+    with fresh_store(request.param) as made:
+        yield made

@@ -31,7 +31,7 @@ demo: $(STAMP) ## run all samples end to end into a SQLite database and show the
 lint: $(STAMP) ## formatting, lint, types, import direction, file sizes, rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy layers/engine/attribution_lib layers/engine/attribution_service layers/blueprint/attribution_blueprint layers/blueprint/attribution_cli
+	$(BIN)/mypy layers/engine/attribution_lib layers/engine/attribution_service layers/blueprint/attribution_blueprint layers/blueprint/attribution_cli dashboard
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_sizes.py
 	$(BIN)/attribution rules lint

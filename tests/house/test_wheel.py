@@ -13,7 +13,7 @@ import pytest
 from attribution_lib.rules.loader import load_engine
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("layers", "functions", "rules", "template.yaml", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = ("layers", "functions", "dashboard", "rules", "template.yaml", "pyproject.toml", "README.md", "LICENSE")
 PROGRAM = """
 import attribution_lib
 from attribution_lib.rules.loader import load_engine
@@ -28,8 +28,8 @@ def test_every_package_is_listed_for_the_wheel() -> None:
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     found = {
         ".".join(init.parent.relative_to(layer).parts)
-        for layer in (ROOT / "layers" / "engine", ROOT / "layers" / "blueprint")
-        for init in layer.rglob("__init__.py")
+        for layer in (ROOT / "layers" / "engine", ROOT / "layers" / "blueprint", ROOT)
+        for init in (layer if layer != ROOT else ROOT / "dashboard").rglob("__init__.py")
     }
     assert set(listed) == found | {"attribution_lib.bundled_rules", "attribution_blueprint.functions"}
 

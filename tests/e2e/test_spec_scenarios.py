@@ -66,12 +66,9 @@ def test_an_nvlink_fault_on_one_gpu_explains_the_nccl_error_of_another_rank() ->
 @pytest.mark.parametrize(
     ("reboot", "words"),
     [
-        (
-            "[2026-06-01T04:02:10.114] Node node-0007 unexpectedly rebooted boot_time=1780286520",
-            "unexpectedly rebooted",
-        ),
-        ("2026-06-01T04:00:10.000000+00:00 node-0007 systemd-logind[1200]: System is rebooting.", "is rebooting"),
-        ("2026-06-01T04:00:10.000000+00:00 node-0007 kernel: Linux version 6.8.0-1015-nvidia #1 SMP", "Linux version"),
+        ("[2026-06-01T04:02:10.114] Node node-0007 unexpectedly rebooted boot_time=178", "unexpectedly rebooted"),
+        ("2026-06-01T04:00:10+00:00 node-0007 systemd-logind[1200]: System is rebooting.", "is rebooting"),
+        ("2026-06-01T04:00:10+00:00 node-0007 kernel: Linux version 6.8.0-1015-nvidia #1 SMP", "Linux version"),
     ],
 )
 def test_a_rebooted_node_with_xid_145_and_node_fail_shows_the_reboot_in_its_chain(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attribution_blueprint.cache import cache_folder
@@ -11,13 +12,14 @@ from attribution_lib.rules.loader import load_engine as load_rules
 from attribution_service.result import enrich_attribution_result
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from attribution_blueprint.case_files import Evidence
     from attribution_lib.rules.engine import RuleEngine
     from attribution_service.result import EnrichedVerdict
 
-__all__ = ["attribute_evidence", "load_engine"]
+__all__ = ["LocalAttribution", "attribute_evidence", "load_engine"]
 
 
 def load_engine(rules_dir: Path | None = None) -> RuleEngine:
@@ -45,3 +47,11 @@ def attribute_evidence(evidence: Evidence, engine: RuleEngine) -> EnrichedVerdic
         attributed_at=None,
         connector_reports=evidence.reports,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAttribution:
+    """The two steps of a verdict in this process; who embeds the command line may give it others as click's ``obj``."""
+
+    load: Callable[[Path | None], RuleEngine] = load_engine
+    attribute: Callable[[Evidence, RuleEngine], EnrichedVerdict] = attribute_evidence

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from attribution_blueprint.errors import BlueprintError, ConfigError
-from attribution_blueprint.local import attribute_evidence, load_engine
+from attribution_blueprint.local import LocalAttribution
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
 from attribution_cli.explain_evidence import LooseOptions, evidence_of
 from attribution_cli.terminal import complain, echo_json
@@ -69,8 +70,9 @@ def explain(
     show = _show_json if as_json else print_verdict
     if not paths:
         sys.exit(_of_scheduler(job, configs, show))
+    local = click.get_current_context().find_object(LocalAttribution) or LocalAttribution()
     try:
-        engine = load_engine(rules_dir)
+        engine = local.load(rules_dir)
     except (AttributionError, BlueprintError) as error:
         complain(str(error))
         sys.exit(BAD_INPUT)
@@ -79,7 +81,7 @@ def explain(
     rows: list[tuple[str, EnrichedVerdict]] = []
     keep = (lambda verdict, case: rows.append((case, verdict))) if as_table else show
     try:
-        clean = _explain_all(paths, options, engine, keep)
+        clean = _explain_all(paths, options, partial(_attributed, local, engine), keep)
     finally:  # Ctrl-C does not cost the rows that are done
         if rows:
             print_table(rows)
@@ -87,7 +89,10 @@ def explain(
 
 
 def _explain_all(
-    paths: tuple[str, ...], options: LooseOptions, engine: RuleEngine, show: Callable[[EnrichedVerdict, str], None]
+    paths: tuple[str, ...],
+    options: LooseOptions,
+    attributed: Callable[[str, Evidence], EnrichedVerdict | None],
+    show: Callable[[EnrichedVerdict, str], None],
 ) -> bool:
     """Show the verdict of every PATH that has one; False when anything could not be read."""
     clean = True
@@ -98,7 +103,7 @@ def _explain_all(
             continue
         for complaint in evidence.complaints:
             complain(complaint)
-        verdict = _attributed(case, evidence, engine)
+        verdict = attributed(case, evidence)
         if verdict is not None:
             show(verdict, case)
         clean = clean and verdict is not None and all(report.status != "error" for report in evidence.reports)
@@ -119,10 +124,10 @@ def _of_scheduler(job: str | None, configs: tuple[Path, ...], show: Callable[[En
         return BAD_INPUT
 
 
-def _attributed(case: str, evidence: Evidence, engine: RuleEngine) -> EnrichedVerdict | None:
+def _attributed(local: LocalAttribution, engine: RuleEngine, case: str, evidence: Evidence) -> EnrichedVerdict | None:
     """The verdict; None, and a complaint, when there is none."""
     try:
-        return attribute_evidence(evidence, engine)
+        return local.attribute(evidence, engine)
     except AttributionError as error:
         complain(f"{case}: no verdict: {error}")
     except Exception as error:  # noqa: BLE001 -- a defect met in one case must not cost the others their verdicts

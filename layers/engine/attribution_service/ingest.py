@@ -27,8 +27,18 @@ _SMALL = 16_384
 """An observation that names an uploaded object is smaller than this."""
 
 
-def ingest(service: Service, caller: Caller, attributor_id: str, body: bytes, *, content_type: str = _JSON) -> Receipt:
+def ingest(  # noqa: PLR0913 -- the request's parts, keyword-only beyond the first four
+    service: Service,
+    caller: Caller,
+    attributor_id: str,
+    body: bytes,
+    *,
+    content_type: str = _JSON,
+    wire_bytes: int | None = None,
+) -> Receipt:
     """The receipt of a body as it came (raw bytes, gzip or not; inline, or naming an uploaded object): 201.
+
+    ``wire_bytes`` is for bodies that came another way than through the gateway, whose limit is the default.
 
     Raises ``NotFoundError``, ``DuplicateObservationError``, ``ObservationConflictError``, ``TooLargeError``,
     ``UnsupportedMediaError``, ``InvalidRequestError``.
@@ -36,8 +46,9 @@ def ingest(service: Service, caller: Caller, attributor_id: str, body: bytes, *,
     session = live_session(service, caller, attributor_id)
     media = _media(content_type)
     limits = service.settings.limits.observation
-    if len(body) > limits.wire_bytes:
-        raise TooLargeError(f"the body has {len(body)} bytes", limit=limits.wire_bytes, upload=UPLOAD_ROUTE_HINT)
+    longest = limits.wire_bytes if wire_bytes is None else wire_bytes
+    if len(body) > longest:
+        raise TooLargeError(f"the body has {len(body)} bytes", limit=longest, upload=UPLOAD_ROUTE_HINT)
     with refusals():
         data = unpack(body, limits.inline_bytes)
     if media == _JSON and len(data) < _SMALL and _NAMES_AN_OBJECT in data:

@@ -1,0 +1,1 @@
+"""The tasks of the state machines ``job`` and ``fleet``: functions of a host and a typed request."""

@@ -1,0 +1,116 @@
+"""The end of a context: its verdict to the service's table and the site's sinks, its row, and a run's totals."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from attribution_blueprint.errors import BlueprintError
+from attribution_blueprint.workflow.rows import RowStatus
+from attribution_service.errors import ServiceError
+from attribution_service.result import EnrichedVerdict
+from attribution_service.service import EVERYTHING
+from attribution_service.verdicts import write_verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from attribution_blueprint.settings import Group
+    from attribution_blueprint.workflow.host import WorkflowHost
+
+__all__ = ["TABLE", "SummariseTask", "Totals", "WriteTask", "Written", "summarise", "write"]
+
+_log = logging.getLogger(__name__)
+TABLE = "verdicts"
+"""What the service's own table of verdicts is called among the sinks."""
+_TERMINAL = "stdout"
+_REASON = 300
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WriteTask(_Model):
+    """Hand an enriched verdict to every sink."""
+
+    verdict_key: str
+
+
+class Written(_Model):
+    """The sinks that took it, and what the last one that did not said."""
+
+    written: tuple[str, ...]
+    reason: str = ""
+
+
+class SummariseTask(_Model):
+    """Count a run. ``count`` is how many contexts it had: those without a row failed."""
+
+    run_id: str
+    count: int
+    started_at: str = ""
+
+
+class Totals(_Model):
+    """Contexts by how they ended; ``attributed + conflicted + failed`` is all of them."""
+
+    run_id: str
+    contexts: int
+    attributed: int
+    conflicted: int
+    failed: int
+    succeeded: int
+    """Attributed, and at least one sink has the verdict."""
+
+
+def write(host: WorkflowHost, request: WriteTask) -> Written:
+    """Write to the table of verdicts and to each sink; one that fails costs the others nothing."""
+    body = host.service.store.objects.get(request.verdict_key)
+    verdict = EnrichedVerdict.model_validate_json(body)
+    written, reason = [], ""
+    for name, sink in _sinks(host):
+        try:
+            sink(verdict)
+        # One sink that breaks must not cost the others the verdict.
+        except Exception as error:  # noqa: BLE001 -- see above
+            known = isinstance(error, BlueprintError | ServiceError)
+            reason = f"{name}: {error}" if known else f"{name}: {type(error).__name__}: {error}"
+            _log.warning("%s: %s", verdict.attributor_id, reason, exc_info=None if known else error)
+        else:
+            written.append(name)
+    return Written(written=tuple(written), reason=reason[:_REASON])
+
+
+def summarise(host: WorkflowHost, request: SummariseTask) -> Totals:
+    """The totals of a run from its rows."""
+    rows = list(host.rows.rows(request.run_id))
+    ended = Counter(row.status for row in rows)
+    return Totals(
+        run_id=request.run_id,
+        contexts=request.count,
+        attributed=ended[RowStatus.ATTRIBUTED],
+        conflicted=ended[RowStatus.CONFLICTED],
+        failed=request.count - ended[RowStatus.ATTRIBUTED] - ended[RowStatus.CONFLICTED],
+        succeeded=sum(row.succeeded for row in rows),
+    )
+
+
+def _sinks(host: WorkflowHost) -> Iterator[tuple[str, Callable[[EnrichedVerdict], object]]]:
+    """The service's table, then what the site configured; where a workflow runs nobody reads a terminal."""
+    yield TABLE, partial(write_verdict, host.service, EVERYTHING)
+    for group in host.configuration().of("output"):
+        if group.slot.component != _TERMINAL:
+            yield group.slot.instance, partial(_to_sink, group)
+
+
+def _to_sink(group: Group, verdict: EnrichedVerdict) -> None:
+    sink = group.make()
+    try:
+        sink.write(verdict)
+    finally:
+        sink.close()

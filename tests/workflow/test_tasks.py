@@ -10,7 +10,6 @@ from attribution_blueprint.errors import DiscoveryError
 from attribution_blueprint.local_service import local_service
 from attribution_blueprint.settings import read_configuration
 from attribution_blueprint.workflow.host import WorkflowHost
-from attribution_blueprint.workflow.rows import ObjectRows, RowStatus
 from attribution_blueprint.workflow.tasks import (
     AttributeTask,
     CleanupTask,
@@ -42,6 +41,7 @@ from attribution_blueprint.workflow.tasks import (
     tally_task,
     write,
 )
+from attribution_service.run_records import RowStatus
 from attribution_service.service import EVERYTHING
 from attribution_service.settings import Settings
 from attribution_service.stores.local import open_local
@@ -58,7 +58,7 @@ def host(tmp_path: Path) -> Iterator[WorkflowHost]:
     configuration = read_configuration(configuration_file(tmp_path, write_jobs(tmp_path, 3)), {})
     back_end = open_local(fast_folder())
     service = local_service(back_end, Settings())
-    yield WorkflowHost(service, lambda: configuration, ObjectRows(service.store.objects))
+    yield WorkflowHost(service, lambda: configuration)
     back_end.close()
 
 
@@ -99,8 +99,9 @@ def test_a_fleet_is_discovered_attributed_written_and_counted(host: WorkflowHost
         accepted = accept_job(host, job, "execution")
         row = record(host, RecordTask(name="execution", state=worked(host, accepted, f"opener-{number}")))
         assert row.status is RowStatus.ATTRIBUTED
-        assert row.written == ("verdicts", "db")
-    totals = summarise(host, SummariseTask(run_id="run-1", count=3))
+        assert row.written == ["verdicts", "db"]
+        assert (row.job_id, row.observations, row.lines) == (str(1000 + number), 1, 2)
+    totals = summarise(host, SummariseTask(run_id="run-1"))
     assert (totals.attributed, totals.conflicted, totals.failed, totals.succeeded) == (3, 0, 0, 3)
     assert [info.key for info in host.service.store.objects.list("collected/")] == []
     assert [info.key for info in host.service.store.objects.list("attributors/")] == []

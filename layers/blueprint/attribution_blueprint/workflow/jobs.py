@@ -125,6 +125,8 @@ def discover_job(host: WorkflowHost, request: JobRequest, execution: str) -> Acc
 def discover_fleet(host: WorkflowHost, request: FleetRequest, execution: str) -> Manifest:
     """Keep every context that the adapter finds and list them; ``DiscoveryError``."""
     run_id = request.run_id or execution
+    asked = f"{request.adapter} {json.dumps(request.query)}"
+    started = host.rows.begin(run_id, source=asked, runner=execution).started_at
     contexts = _discovered(host.configuration(), request.adapter, request.query)
     objects, references = host.service.store.objects, []
     for context in contexts:
@@ -132,13 +134,14 @@ def discover_fleet(host: WorkflowHost, request: FleetRequest, execution: str) ->
         objects.put(key, dump_context(context))
         references.append(host.reference(key))
     objects.put(manifest_key(run_id), json.dumps(references).encode())
+    host.rows.expect(run_id, len(references))
     return Manifest(
         run_id=run_id,
         bucket=host.bucket,
         key=manifest_key(run_id),
         count=len(references),
         again=request.again,
-        started_at=rfc3339(host.service.now()),
+        started_at=started,
     )
 
 

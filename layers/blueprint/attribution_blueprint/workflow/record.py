@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from attribution_blueprint.workflow.rows import ContextRow, RowStatus
 from attribution_blueprint.workflow.writing import TABLE, Written
 from attribution_service.enrichment import Enriched
+from attribution_service.errors import NotFoundError
+from attribution_service.model import VerdictKey
+from attribution_service.ports import ObjectMissingError
+from attribution_service.result import EnrichedVerdict
+from attribution_service.run_records import RowStatus, RunRow
+from attribution_service.service import EVERYTHING
 from attribution_service.times import rfc3339
+from attribution_service.verdicts import get_verdict
 from attribution_service.workflow.sessions import Opened, OpenStatus
 
 if TYPE_CHECKING:
     from attribution_blueprint.workflow.host import WorkflowHost
+    from attribution_service.service import Service
 
 __all__ = ["EndState", "Failure", "RecordTask", "record"]
 
@@ -63,50 +71,73 @@ class RecordTask(_Model):
     state: EndState
 
 
-def record(host: WorkflowHost, request: RecordTask) -> ContextRow:
-    """The row, which is kept."""
+def record(host: WorkflowHost, request: RecordTask) -> RunRow:
+    """The row, which is kept: in the end the better of it and one that was there."""
     state, given = request.state, request.input
-    opened = state.opened
-    row = ContextRow(
+    status = _status(state)
+    written = _written(state)
+    row = RunRow(
         run_id=state.run_id or str(given.get("run_id") or request.name),
         context=state.context or _named(given) or request.name,
-        status=_status(state),
-        attributor_id="" if opened is None else opened.attributor_id,
-        written=_written(state),
+        status=status,
+        succeeded=status is RowStatus.ATTRIBUTED and bool(written),
+        attributor_id="" if state.opened is None else state.opened.attributor_id,
+        written=list(written),
         reason=_reason(state),
         left_behind=state.cleanup_error is not None,
         started_at=state.started_at,
         ended_at=rfc3339(host.service.now()),
-        **_verdict(state),
     )
-    host.rows.put(row)
+    verdict = _verdict(host.service, state)
+    if verdict is not None:
+        row = row.model_copy(update=_facts(verdict))
+    host.rows.write(row)
     return row
 
 
 def _status(state: EndState) -> RowStatus:
     if state.opened is not None and state.opened.status is OpenStatus.CONFLICTED:
         return RowStatus.CONFLICTED
-    found = state.opened is not None and state.opened.status is OpenStatus.FOUND
-    return RowStatus.ATTRIBUTED if found or state.enriched is not None else RowStatus.FAILED
+    return RowStatus.ATTRIBUTED if _found(state) or state.enriched is not None else RowStatus.FAILED
 
 
-def _verdict(state: EndState) -> dict[str, str]:
-    """Where the verdict lies, and its normalised fields."""
-    if state.enriched is None:
-        return {"verdict_run": "" if state.opened is None else state.opened.run_id}
-    found = state.enriched
+def _found(state: EndState) -> bool:
+    return state.opened is not None and state.opened.status is OpenStatus.FOUND
+
+
+def _verdict(service: Service, state: EndState) -> EnrichedVerdict | None:
+    """The verdict of this context, made now or found."""
+    if state.enriched is not None:
+        with suppress(ObjectMissingError):
+            return EnrichedVerdict.model_validate_json(service.store.objects.get(state.enriched.verdict_key))
+    if _found(state):
+        cluster, job_id, attempt = state.context.rsplit(":", 2)
+        key = VerdictKey(cluster=cluster, job_id=job_id, attempt=int(attempt))
+        with suppress(NotFoundError):
+            return get_verdict(service, EVERYTHING, key)
+    return None
+
+
+def _facts(verdict: EnrichedVerdict) -> dict[str, Any]:
+    """What a row says of a verdict."""
+    job = verdict.job
     return {
-        "verdict_run": found.run_id,
-        "verdict_key": found.verdict_key,
-        "outcome": found.outcome.value,
-        "sub_domain": found.sub_domain.value,
-        "terminal_state": found.terminal_state.value,
-        "evidence_status": found.evidence_status.value,
+        "cluster": str(job["cluster"]),
+        "job_id": str(job["job_id"]),
+        "attempt": int(job["attempt"]),
+        "terminal_state": verdict.terminal_state.value,
+        "sub_domain": verdict.sub_domain.value,
+        "outcome": verdict.outcome.value,
+        "root_symptom": verdict.root_cause.symptom if verdict.root_cause is not None else "",
+        "evidence_status": verdict.evidence_status.value,
+        "bad_nodes": len(verdict.bad_nodes),
+        "observations": sum(report.delivered for report in verdict.ingestion_reports),
+        "lines": sum(report.lines for report in verdict.connector_reports),
     }
 
 
 def _written(state: EndState) -> tuple[str, ...]:
-    if state.opened is not None and state.opened.status is OpenStatus.FOUND:
+    if _found(state):
         return (TABLE,)
     return () if state.written is None else state.written.written
 

@@ -13,8 +13,8 @@
     enrich(service, EVERYTHING, EnrichRequest) -> Enriched               the verdict as an object
     write(host, WriteTask) -> Written                                    the table and the site's sinks
     cleanup_task(service, CleanupTask) -> Cleaned                        after whatever happened from open on
-    record(host, RecordTask) -> ContextRow                               the row under runs/{run_id}/
-    summarise(host, SummariseTask) -> Totals
+    record(host, RecordTask) -> RunRow                                   kept by RunRows
+    summarise(host, SummariseTask) -> RunTotals
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from attribution_blueprint.workflow.jobs import (
     discover_job,
 )
 from attribution_blueprint.workflow.record import EndState, Failure, RecordTask, record
-from attribution_blueprint.workflow.writing import SummariseTask, Totals, WriteTask, Written, summarise, write
+from attribution_blueprint.workflow.writing import SummariseTask, WriteTask, Written, summarise, write
 from attribution_service.enrichment import Enriched, EnrichRequest, enrich
 from attribution_service.workflow.evidence import (
     Chunk,
@@ -81,7 +81,6 @@ __all__ = [
     "RecordTask",
     "SummariseTask",
     "TallyTask",
-    "Totals",
     "WriteTask",
     "Written",
     "accept_job",

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
 from attribution_blueprint.errors import BlueprintError
-from attribution_blueprint.workflow.rows import RowStatus
 from attribution_service.errors import ServiceError
 from attribution_service.result import EnrichedVerdict
 from attribution_service.service import EVERYTHING
@@ -21,8 +19,9 @@ if TYPE_CHECKING:
 
     from attribution_blueprint.settings import Group
     from attribution_blueprint.workflow.host import WorkflowHost
+    from attribution_service.run_records import RunTotals
 
-__all__ = ["TABLE", "SummariseTask", "Totals", "WriteTask", "Written", "summarise", "write"]
+__all__ = ["TABLE", "SummariseTask", "WriteTask", "Written", "summarise", "write"]
 
 _log = logging.getLogger(__name__)
 TABLE = "verdicts"
@@ -49,23 +48,9 @@ class Written(_Model):
 
 
 class SummariseTask(_Model):
-    """Count a run. ``count`` is how many contexts it had: those without a row failed."""
+    """End a run."""
 
     run_id: str
-    count: int
-    started_at: str = ""
-
-
-class Totals(_Model):
-    """Contexts by how they ended; ``attributed + conflicted + failed`` is all of them."""
-
-    run_id: str
-    contexts: int
-    attributed: int
-    conflicted: int
-    failed: int
-    succeeded: int
-    """Attributed, and at least one sink has the verdict."""
 
 
 def write(host: WorkflowHost, request: WriteTask) -> Written:
@@ -86,18 +71,9 @@ def write(host: WorkflowHost, request: WriteTask) -> Written:
     return Written(written=tuple(written), reason=reason[:_REASON])
 
 
-def summarise(host: WorkflowHost, request: SummariseTask) -> Totals:
-    """The totals of a run from its rows."""
-    rows = list(host.rows.rows(request.run_id))
-    ended = Counter(row.status for row in rows)
-    return Totals(
-        run_id=request.run_id,
-        contexts=request.count,
-        attributed=ended[RowStatus.ATTRIBUTED],
-        conflicted=ended[RowStatus.CONFLICTED],
-        failed=request.count - ended[RowStatus.ATTRIBUTED] - ended[RowStatus.CONFLICTED],
-        succeeded=sum(row.succeeded for row in rows),
-    )
+def summarise(host: WorkflowHost, request: SummariseTask) -> RunTotals:
+    """Note that a run is over; its totals, counted over its rows: contexts without one failed."""
+    return host.rows.end(request.run_id).totals
 
 
 def _sinks(host: WorkflowHost) -> Iterator[tuple[str, Callable[[EnrichedVerdict], object]]]:

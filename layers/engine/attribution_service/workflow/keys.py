@@ -1,10 +1,10 @@
-"""Object keys of runs: which contexts, what was collected for each, what became of it."""
+"""Object keys of runs: which contexts, and what was collected for each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["RUNS", "ContextKeys", "key_of", "manifest_key", "row_key", "row_prefix"]
+__all__ = ["RUNS", "ContextKeys", "key_of", "manifest_key"]
 
 RUNS = "runs/"
 _COLLECTED = "collected/"
@@ -49,16 +49,6 @@ class ContextKeys:
 def manifest_key(run_id: str) -> str:
     """The JSON array of job references of a fleet's run."""
     return f"{RUNS}{run_id}/manifest.json"
-
-
-def row_prefix(run_id: str) -> str:
-    """The rows of a run."""
-    return f"{RUNS}{run_id}/rows/"
-
-
-def row_key(run_id: str, context: str) -> str:
-    """What became of one context."""
-    return f"{row_prefix(run_id)}{context}.json"
 
 
 def key_of(reference: str) -> str:

@@ -237,7 +237,9 @@ def _alternatives(verdict: EnrichedVerdict) -> list[RenderableType]:
     if verdict.needed_evidence:
         text = Text()
         for need in verdict.needed_evidence:
-            text.append(f"{need.source}{f' of {shown(need.node)}' if need.node else ''}: {need.why}\n")
+            of = f" of {shown(need.node)}" if need.node else ""
+            when = f", {need.from_[:16]} to {need.to[:16]}" if need.from_ and need.to else ""
+            text.append(f"{need.source}{of}{when}: {need.why}\n")
         text.rstrip()
         parts += [Text("Evidence that would decide", style="bold"), _indented(text)]
     if verdict.notes:

@@ -12,6 +12,7 @@ from attribution_lib.verdict import NeededEvidence
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from attribution_lib.events.event import Event
     from attribution_lib.job.model import JobInfo
     from attribution_lib.rules.contexts import OutcomeChoice
 
@@ -19,26 +20,43 @@ __all__ = ["needed_evidence"]
 
 _WHY = {
     Source.APPLOG: "the job's own output would show which rank failed first and with what error",
-    Source.SYSLOG: "kernel lines of the job's nodes would show or rule out XID, PCIe, memory and link faults",
+    Source.SYSLOG: "kernel lines would show or rule out XID, PCIe, memory and link faults",
     Source.SCHEDULER: "controller and daemon lines would show whether a node was lost, drained or rebooted",
     Source.NODE_METRICS: "GPU and link counters would show or rule out a failing part",
 }
 _UNDECIDED = (SubDomain.AMBIGUOUS, SubDomain.UNATTRIBUTED)
+_OF_NODES = (Source.SYSLOG, Source.NODE_METRICS)
+"""Sources that are asked for node by node when several are suspects."""
+_SUSPECTS_ASKED = 4
+_BEFORE = 30 * 60 * 1_000_000
+_AFTER = 5 * 60 * 1_000_000
+"""What breaks a job shows in the half-hour before its symptom; clocks and buffers blur a few minutes after it."""
 
 
 def needed_evidence(job: JobInfo, choice: OutcomeChoice, read: Collection[str]) -> list[NeededEvidence]:
-    """One row per source of which nothing was ``read``, for an undecided verdict or one of low confidence."""
+    """For an undecided verdict or one of low confidence: a row per source of which nothing was ``read``.
+
+    Rows name the suspect nodes and the time around the root symptom where these are known, else the whole run.
+    """
     if sub_domain_of(choice.outcome) not in _UNDECIDED and choice.confidence is not Confidence.LOW:
         return []
-    node = choice.root.node if choice.root is not None else job.failed_node
+    start, end = _window(job, choice.root)
+    place = (choice.root.node if choice.root is not None else None) or job.failed_node
     return [
-        NeededEvidence(
-            source=source.value,
-            node=node,
-            **{"from": rfc3339(job.start)},
-            to=rfc3339(job.end),
-            why=why,
-        )
+        NeededEvidence(source=source.value, node=asked, **{"from": rfc3339(start)}, to=rfc3339(end), why=why)
         for source, why in _WHY.items()
         if source.value not in read
+        for asked in (choice.suspects[:_SUSPECTS_ASKED] if source in _OF_NODES and choice.suspects else [place])
     ]
+
+
+def _window(job: JobInfo, root: Event | None) -> tuple[int | None, int | None]:
+    """When to look, in µs: about the root symptom, within the run."""
+    first = root.first.timestamp if root is not None else None
+    if first is None:
+        return job.start, job.end
+    start, end = first - _BEFORE, first + _AFTER
+    return (
+        start if job.start is None or job.start > first else max(start, job.start),
+        end if job.end is None or job.end < first else min(end, job.end),
+    )

@@ -57,7 +57,7 @@ def test_each_run_of_a_context_is_a_row_and_a_repeat_is_none(verdict: EnrichedVe
     path = tmp_path / "deep" / "v.db"
     for run in ("run-1", "run-2", "run-2"):
         write_run(path, verdict, run)
-    assert rows(path, "SELECT version FROM schema_version") == [(1,)]
+    assert rows(path, "SELECT version FROM schema_version") == [(1,), (2,)]
     assert rows(path, "SELECT cluster, job_id, attempt, nodes FROM execution_context") == [("c1", "kern-12", 0, 1)]
     found = rows(path, "SELECT run_id, sub_domain, root_node, bad_nodes FROM attribution_run ORDER BY id")
     assert found == [(run, "hardware", "node-0001", '["node-0001"]') for run in ("run-1", "run-2")]

@@ -190,6 +190,22 @@ class VerdictHead(_Model):
     """The first 20."""
     bad_nodes_total: int
     rules_digest: str
+    rule: str = ""
+    """The rule that read the root."""
+    rules: list[str] = []
+    """Rules that read, demoted or discarded a symptom, sorted; the first 40."""
+    device: str = ""
+    """The root's device."""
+    switch: str = ""
+    """The switch that the root names."""
+    peers: list[str] = []
+    """``a b``: hosts that lost each other, the first 20 pairs."""
+    nodes: int = 0
+    """How many nodes the job had; 0: unknown."""
+    gpus: int = 0
+    """How many GPUs the job had, by its label ``gpus``; 0: not said."""
+    started_at: str | None = None
+    ended_at: str | None = None
 
 
 class VerdictPage(_Model):

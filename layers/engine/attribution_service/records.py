@@ -58,8 +58,17 @@ INDEX_ATTRIBUTES = (
     "bad_nodes",
     "bad_nodes_total",
     "rules_digest",
+    "rule",
+    "rules",
+    "device",
+    "switch",
+    "peers",
+    "nodes",
+    "gpus",
+    "started_at",
+    "ended_at",
 )
-"""What listings of verdicts show."""
+"""What listings and statistics of verdicts are made of. DynamoDB projects at most 100 over all indexes of a table."""
 
 
 class SessionState(StrEnum):

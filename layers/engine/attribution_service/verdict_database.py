@@ -1,7 +1,8 @@
 """Enriched verdicts in one SQLite file: what a run on one machine writes and the dashboard reads.
 
 Tables: ``schema_version``, ``execution_context`` (one row an attempt of a job), ``attribution_run`` (one row each time
-it was attributed, newest last). The whole verdict is kept as JSON; the columns beside it are for queries.
+it was attributed). The whole verdict is kept as JSON; the columns beside it are for queries. ``verdict_head`` and what
+hangs on it is narrow and holds the latest run of each attempt only: what listings, counts and searches read.
 """
 
 from __future__ import annotations
@@ -12,64 +13,22 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attribution_service.times import rfc3339
+from attribution_service.result import EnrichedVerdict
+from attribution_service.times import rfc3339, seconds_of
+from attribution_service.verdict_items import RunItem
+from attribution_service.verdict_migrations import MIGRATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from attribution_service.result import EnrichedVerdict
+    from attribution_service.ports import Item
 
-__all__ = ["MIGRATIONS", "DatabaseVersionError", "VerdictDatabase"]
+__all__ = ["DatabaseVersionError", "VerdictDatabase"]
 
 _BUSY_SECONDS = 30.0
-
-MIGRATIONS: tuple[str, ...] = (
-    """
-    CREATE TABLE execution_context (
-        id INTEGER PRIMARY KEY,
-        cluster TEXT NOT NULL,
-        job_id TEXT NOT NULL,
-        attempt INTEGER NOT NULL,
-        scheduler TEXT NOT NULL,
-        job_name TEXT NOT NULL,
-        user_name TEXT NOT NULL,
-        partition TEXT NOT NULL,
-        state TEXT NOT NULL,
-        exit_code TEXT NOT NULL,
-        nodes INTEGER NOT NULL,
-        started_at TEXT,
-        ended_at TEXT,
-        UNIQUE (cluster, job_id, attempt)
-    ) STRICT;
-    CREATE TABLE attribution_run (
-        id INTEGER PRIMARY KEY,
-        execution_context_id INTEGER NOT NULL REFERENCES execution_context (id) ON DELETE CASCADE,
-        run_id TEXT NOT NULL,
-        attributor_id TEXT NOT NULL,
-        attributed_at TEXT NOT NULL,
-        terminal_state TEXT NOT NULL,
-        sub_domain TEXT NOT NULL,
-        outcome TEXT NOT NULL,
-        confidence TEXT NOT NULL,
-        evidence_status TEXT NOT NULL,
-        root_symptom TEXT,
-        root_rule TEXT,
-        root_node TEXT,
-        root_evidence TEXT,
-        bad_nodes TEXT NOT NULL,
-        bad_nodes_total INTEGER NOT NULL,
-        engine_version TEXT NOT NULL,
-        rules_digest TEXT NOT NULL,
-        verdict TEXT NOT NULL,
-        UNIQUE (execution_context_id, run_id)
-    ) STRICT;
-    CREATE INDEX attribution_run_by_time ON attribution_run (attributed_at);
-    CREATE INDEX attribution_run_by_sub_domain ON attribution_run (sub_domain, attributed_at);
-    CREATE INDEX execution_context_by_job ON execution_context (job_id);
-    """,
-)
-"""Each takes the schema from the version of its index to the next; never changed once released, only added to."""
+_HEADS_SINCE = 2
+"""The version that brought ``verdict_head``."""
 
 _CONTEXT_COLUMNS = (
     "cluster",
@@ -114,19 +73,50 @@ class VerdictDatabase:
 
     def append(self, verdict: EnrichedVerdict) -> None:
         """Store one run; the same run of the same context again replaces itself."""
-        with self._transaction():
-            context = self._context(verdict)
-            row = _run_row(verdict)
-            names = ", ".join(row)
-            marks = ", ".join("?" * len(row))
-            self.connection.execute(
-                f"INSERT OR REPLACE INTO attribution_run (execution_context_id, {names}) VALUES (?, {marks})",  # noqa: S608 -- column names of this file
-                (context, *row.values()),
-            )
+        self.append_all([verdict])
+
+    def append_all(self, verdicts: Iterable[EnrichedVerdict]) -> None:
+        """Store many runs in one transaction: all of them or, where one cannot be stored, none."""
+        with self.transaction():
+            for verdict in verdicts:
+                self._store(verdict)
 
     def close(self) -> None:
         """Release the file."""
         self.connection.close()
+
+    def _store(self, verdict: EnrichedVerdict) -> None:
+        context = self._context(verdict)
+        row = {"execution_context_id": context, **_run_row(verdict)}
+        late = ", ".join(f"{name} = excluded.{name}" for name in row)
+        found = self.connection.execute(
+            f"INSERT INTO attribution_run ({', '.join(row)}) VALUES ({', '.join('?' * len(row))}) "  # noqa: S608 -- column names of this file
+            f"ON CONFLICT (execution_context_id, run_id) DO UPDATE SET {late} RETURNING id",
+            list(row.values()),
+        ).fetchone()
+        runs = self.connection.execute(
+            "SELECT id, attributed_at, run_id FROM attribution_run WHERE execution_context_id = ?", (context,)
+        ).fetchall()
+        latest = max(runs, key=lambda run: (seconds_of(run[1]) or 0, run[2]))
+        if latest[0] == found[0]:
+            self._put_head(int(found[0]), verdict)
+
+    def _put_head(self, run: int, verdict: EnrichedVerdict) -> None:
+        """Make this run the one that listings show of its attempt."""
+        item = RunItem.of(verdict)
+        key = (item.cluster, item.job_id, item.attempt)
+        execute = self.connection.execute
+        where = "WHERE cluster = ? AND job_id = ? AND attempt = ?"
+        for (old,) in execute(f"SELECT run FROM verdict_head {where}", key).fetchall():  # noqa: S608 -- text of this file
+            execute("DELETE FROM verdict_head WHERE run = ?", (old,))
+            execute("DELETE FROM verdict_text WHERE rowid = ?", (old,))
+        head = item.head()
+        columns = [item.at, *key, head["user"], head["sub_domain"], head["outcome"], head["rule"], json.dumps(head)]
+        execute("INSERT INTO verdict_head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (run, *columns))
+        nodes = {node.node for node in verdict.bad_nodes}
+        self.connection.executemany("INSERT INTO verdict_node VALUES (?, ?)", [(node, run) for node in sorted(nodes)])
+        self.connection.executemany("INSERT INTO verdict_rule VALUES (?, ?)", [(rule, run) for rule in head["rules"]])
+        execute("INSERT INTO verdict_text (rowid, text) VALUES (?, ?)", (run, _searched(head)))
 
     def _context(self, verdict: EnrichedVerdict) -> int:
         """The row of the job's attempt, made or brought up to date."""
@@ -141,7 +131,7 @@ class VerdictDatabase:
         return int(found[0])
 
     def _migrate(self) -> None:
-        with self._transaction():
+        with self.transaction():
             self.connection.execute(
                 "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)"
             )
@@ -153,10 +143,23 @@ class VerdictDatabase:
             for number, script in enumerate(MIGRATIONS[version:], version + 1):
                 for statement in script.split(";"):
                     self.connection.execute(statement)
+                if number == _HEADS_SINCE:
+                    self._fill_heads()
                 self.connection.execute("INSERT INTO schema_version VALUES (?, datetime('now'))", (number,))
 
+    def _fill_heads(self) -> None:
+        """Heads of what an older program stored."""
+        rows = self.connection.execute("SELECT id, execution_context_id, attributed_at, run_id FROM attribution_run")
+        latest: dict[int, tuple[int, str, int]] = {}
+        for run, context, at, run_id in rows:
+            latest[context] = max(latest.get(context, (-1, "", 0)), (seconds_of(at) or 0, run_id, run))
+        for _, _, run in latest.values():
+            (body,) = self.connection.execute("SELECT verdict FROM attribution_run WHERE id = ?", (run,)).fetchone()
+            self._put_head(run, EnrichedVerdict.model_validate_json(body))
+
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
+        """Everything inside is stored, or nothing."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -164,6 +167,12 @@ class VerdictDatabase:
             self.connection.execute("ROLLBACK") if self.connection.in_transaction else None
             raise
         self.connection.execute("COMMIT")
+
+
+def _searched(head: Item) -> str:
+    """What free text is looked for in."""
+    names = ("job_id", "job_name", "user", "symptom", "node", "device", "evidence")
+    return "\n".join([*(str(head[name] or "") for name in names), *head["bad_nodes"]])
 
 
 def _context_row(verdict: EnrichedVerdict) -> tuple[str | int | None, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from attribution_lib.fields import is_identifier
 from attribution_service.model import VerdictHead
@@ -15,12 +15,35 @@ from attribution_service.times import day_of, rfc3339, seconds_of
 if TYPE_CHECKING:
     from attribution_service.ports import Item, ObjectStore
 
-__all__ = ["RunItem", "counter_key", "feedback_pk", "head_of", "node_pk", "run_pk", "run_prefix", "whole_verdict"]
+__all__ = [
+    "RunItem",
+    "counter_key",
+    "feedback_month",
+    "feedback_pk",
+    "head_of",
+    "node_pk",
+    "run_pk",
+    "run_prefix",
+    "whole_verdict",
+]
 
 _BODY_LIMIT = 340_000
 """Bytes of a body within its item; a longer one is an object."""
 _SHOWN_NODES = 20
 _SHOWN_EVIDENCE = 300
+_SHOWN_RULES = 40
+_SHOWN_PEERS = 20
+_DIGITS = 8
+_ABSENT: Item = {
+    "attributed_at": None,
+    "job_name": "",
+    "user": "",
+    "evidence": "",
+    "bad_nodes": [],
+    "symptom": None,
+    "node": None,
+}
+"""What an item leaves out when it is empty, and a listing shows all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +56,12 @@ class RunItem:
     attempt: int
     at: int
     """Seconds since the epoch: when it was attributed."""
+
+    @classmethod
+    def of(cls, verdict: EnrichedVerdict) -> Self:
+        """By what the verdict says of itself; one that does not say when it was attributed is of 1970."""
+        job, at = verdict.job, seconds_of(verdict.attributed_at or "")
+        return cls(verdict, str(job["cluster"]), str(job["job_id"]), int(job["attempt"]), at or 0)
 
     @property
     def pk(self) -> str:
@@ -79,6 +108,8 @@ class RunItem:
             "bad_nodes": [bad.node for bad in verdict.bad_nodes[:_SHOWN_NODES]],
             "bad_nodes_total": verdict.bad_nodes_total,
             "rules_digest": verdict.engine.rules_digest,
+            **_root_facts(verdict),
+            **_job_facts(verdict.job),
         }
 
     def item(self, objects: ObjectStore) -> Item:
@@ -123,13 +154,48 @@ def feedback_pk(cluster: str, job_id: str) -> str:
     return f"FEEDBACK#{cluster}#{job_id}"
 
 
+def feedback_month(cluster: str, seconds: float) -> str:
+    """Partition of the index ``by_day`` under which a month's judgements of a cluster are found."""
+    return f"FEEDBACK#{cluster}#{day_of(seconds)[:7]}"
+
+
 def head_of(item: Item) -> VerdictHead:
     """What a listing shows of an item of an index."""
-    fields: dict[str, Any] = {name: item.get(name) for name in INDEX_ATTRIBUTES}
-    for absent_when_empty in ("job_name", "user", "evidence"):
-        fields[absent_when_empty] = fields[absent_when_empty] or ""
-    fields["bad_nodes"] = fields["bad_nodes"] or []
-    return VerdictHead(stored_at=rfc3339(int(item["at"])), **fields)
+    found = {name: item[name] for name in INDEX_ATTRIBUTES if item.get(name) is not None}
+    return VerdictHead.model_validate({**_ABSENT, **found, "stored_at": rfc3339(int(item["at"]))})
+
+
+def _root_facts(verdict: EnrichedVerdict) -> Item:
+    """Who decided and what failed, beyond nodes."""
+    root = verdict.root_cause
+    named = {row.rule for row in verdict.symptoms} | {row.changed_by for row in verdict.symptoms if row.changed_by}
+    return {
+        "rule": root.rule if root else "",
+        "rules": sorted(named)[:_SHOWN_RULES],
+        "device": (root.device or "") if root else "",
+        "switch": str(root.payload.get("switch") or "") if root else "",
+        "peers": _peers(verdict.collections.get("bad_pairs")),
+    }
+
+
+def _peers(pairs: object) -> list[str]:
+    """Both ends of each pair by name, else by address; a pair of which one end is unknown is none."""
+    found: dict[str, None] = {}
+    for pair in pairs if isinstance(pairs, list) else ():
+        ends = [str(pair.get(f"{side}_node") or pair.get(f"{side}_ip") or "") for side in ("src", "dst")]
+        if all(ends) and ends[0] != ends[1]:
+            found[" ".join(sorted(ends))] = None
+    return list(found)[:_SHOWN_PEERS]
+
+
+def _job_facts(job: dict[str, Any]) -> Item:
+    gpus = str((job.get("labels") or {}).get("gpus", ""))
+    return {
+        "nodes": len(job.get("nodes") or ()),
+        "gpus": int(gpus) if gpus.isascii() and gpus.isdigit() and len(gpus) < _DIGITS else 0,
+        "started_at": job.get("start"),
+        "ended_at": job.get("end"),
+    }
 
 
 def whole_verdict(item: Item, objects: ObjectStore) -> EnrichedVerdict:

@@ -19,6 +19,7 @@ from attribution_service.ulids import new_ulid
 from attribution_service.verdict_items import (
     RunItem,
     counter_key,
+    feedback_month,
     feedback_pk,
     head_of,
     node_pk,
@@ -28,12 +29,23 @@ from attribution_service.verdict_items import (
 )
 
 if TYPE_CHECKING:
-    from attribution_service.model import FeedbackRequest, VerdictKey, VerdictQuery
+    from attribution_service.model import FeedbackRequest, VerdictHead, VerdictKey, VerdictQuery
     from attribution_service.ports import Item
     from attribution_service.result import EnrichedVerdict
     from attribution_service.service import Caller, Service
+    from attribution_service.settings import ServiceLimits
 
-__all__ = ["add_feedback", "get_verdict", "list_feedback", "node_history", "query_verdicts", "write_verdict"]
+__all__ = [
+    "add_feedback",
+    "check_feedback",
+    "feedback_on",
+    "get_verdict",
+    "list_feedback",
+    "node_history",
+    "query_verdicts",
+    "runs_of",
+    "write_verdict",
+]
 
 _DAYS = 30
 _COUNTER_DAYS = 400
@@ -104,23 +116,35 @@ def query_verdicts(service: Service, caller: Caller, query: VerdictQuery) -> Ver
 def add_feedback(service: Service, caller: Caller, key: VerdictKey, request: FeedbackRequest) -> Feedback:
     """Store a judgement on a stored verdict: 201; ``NotFoundError``."""
     caller.require_found(key.cluster, "verdict on this job")
-    limit = service.settings.limits.feedback_text
-    if len(request.comment) > limit:
-        fault = Fault("comment", "", f"{len(request.comment)} characters", f"at most {limit}")
-        raise InvalidRequestError("the judgement is not valid", [fault])
+    check_feedback(request, service.settings.limits)
     run = _run_item(service, key.model_copy(update={"run_id": request.run_id or key.run_id}))
-    feedback = Feedback(
-        feedback_id=new_ulid(service.clock()),
-        cluster=key.cluster,
-        job_id=key.job_id,
-        attempt=int(run["attempt"]),
-        run_id=str(run["run_id"]),
-        at=rfc3339(service.now()),
+    head = head_of(run)
+    feedback = feedback_on(head, request, service.clock())
+    keys = {"pk": feedback_pk(key.cluster, key.job_id), "sk": f"{feedback.attempt:06d}#{feedback.feedback_id}"}
+    place = {"cluster_day": feedback_month(key.cluster, service.now()), "at": service.now()}
+    known = {"cluster": head.cluster, "job_id": head.job_id, "attempt": head.attempt, "rule": head.rule}
+    service.store.verdicts.put({**keys, **place, **known, "body": feedback.model_dump_json()}, if_absent=True)
+    return feedback
+
+
+def check_feedback(request: FeedbackRequest, limits: ServiceLimits) -> None:
+    """``InvalidRequestError`` when a judgement cannot be stored."""
+    if len(request.comment) > limits.feedback_text:
+        fault = Fault("comment", "", f"{len(request.comment)} characters", f"at most {limits.feedback_text}")
+        raise InvalidRequestError("the judgement is not valid", [fault])
+
+
+def feedback_on(head: VerdictHead, request: FeedbackRequest, now: float) -> Feedback:
+    """The judgement as it is stored and answered; ``now`` is seconds since the epoch."""
+    return Feedback(
+        feedback_id=new_ulid(now),
+        cluster=head.cluster,
+        job_id=head.job_id,
+        attempt=head.attempt,
+        run_id=head.run_id,
+        at=rfc3339(int(now)),
         **request.model_dump(exclude={"run_id"}),
     )
-    keys = {"pk": feedback_pk(key.cluster, key.job_id), "sk": f"{feedback.attempt:06d}#{feedback.feedback_id}"}
-    service.store.verdicts.put({**keys, "body": feedback.model_dump_json()}, if_absent=True)
-    return feedback
 
 
 def list_feedback(service: Service, caller: Caller, key: VerdictKey) -> list[Feedback]:
@@ -152,7 +176,7 @@ def _is_latest(service: Service, run: RunItem) -> bool:
     """Take every run but the latest of this attempt out of the listings; whether this one is the latest."""
     table = service.store.verdicts
     runs = list(table.query(run.pk, run_prefix(run.attempt)))
-    latest = max(runs, key=lambda item: (int(item["at"]), str(item["run_id"])))
+    latest = max(runs, key=_recency)
     for item in runs:
         if item["sk"] == latest["sk"]:
             continue
@@ -165,20 +189,31 @@ def _is_latest(service: Service, run: RunItem) -> bool:
     return bool(latest["sk"] == run.sk)
 
 
+def runs_of(service: Service, caller: Caller, key: VerdictKey) -> list[VerdictHead]:
+    """The heads of every run of one attempt (the latest attempt unless said otherwise), newest first; maybe none."""
+    caller.require_found(key.cluster, "verdict on this job")
+    runs = _attempt_items(service, key)
+    return [head_of(item) for item in sorted(runs, key=_recency, reverse=True)]
+
+
 def _run_item(service: Service, key: VerdictKey) -> Item:
+    runs = [item for item in _attempt_items(service, key) if key.run_id in (None, item["run_id"])]
+    if not runs:
+        raise NotFoundError("there is no verdict on this job", cluster=key.cluster, job_id=key.job_id)
+    return max(runs, key=_recency)
+
+
+def _attempt_items(service: Service, key: VerdictKey) -> list[Item]:
     table, pk = service.store.verdicts, run_pk(key.cluster, key.job_id)
     attempt = key.attempt
     if attempt is None:
         newest = table.query_page(pk, limit=1, descending=True).items
         attempt = int(newest[0]["attempt"]) if newest else 0
-    if key.run_id is not None:
-        item = table.get(pk, f"{run_prefix(attempt)}{key.run_id}")
-        runs = [] if item is None else [item]
-    else:
-        runs = list(table.query(pk, run_prefix(attempt)))
-    if not runs:
-        raise NotFoundError("there is no verdict on this job", cluster=key.cluster, job_id=key.job_id)
-    return max(runs, key=lambda item: (int(item["at"]), str(item["run_id"])))
+    return list(table.query(pk, f"{run_prefix(attempt)}{key.run_id or ''}"))
+
+
+def _recency(item: Item) -> tuple[int, str]:
+    return int(item["at"]), str(item["run_id"])
 
 
 def _days(service: Service, query: VerdictQuery) -> list[str]:

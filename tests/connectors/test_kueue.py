@@ -15,7 +15,7 @@ from attribution_blueprint.connectors.eca.kueue.objects import conditions, facts
 from attribution_blueprint.connectors.eca.kueue.placements import Recorder, read_placements
 from attribution_blueprint.errors import CollectError, DiscoveryError
 from attribution_lib.job.model import StateClass
-from kueue_kit import Cluster, condition, job_set, pod, workload
+from kueue_kit import Cluster, condition, evict_event, job, job_set, over, pod, pod_group, workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,8 +66,160 @@ def test_restarts_and_evictions_are_attempts_and_only_the_present_one_s_pods_cou
         pod("llm-0", "llm", "gpu-1", attempt=0, ended=(1, "Error")),
         pod("llm-0b", "llm", "gpu-9", attempt=1, ended=(1, "Error")),
     )
-    (found,) = discovered(cluster)
+    before, found = discovered(cluster)
     assert (found.info.attempt, found.info.nodes) == (3, ("gpu-9",))
+    assert (before.info.attempt, before.info.nodes, before.info.state) == (2, ("gpu-1",), "Failed")
+
+
+def test_an_eviction_stays_an_attempt_of_its_own_when_the_workload_runs_again(tmp_path: Path) -> None:
+    """While it waits, and once it was admitted again, the attempt that was evicted has the same number."""
+    stats = {"evictions": [{"reason": "Preempted", "underlyingCause": "", "count": 1}]}
+    waiting = workload(
+        "llm",
+        "JobSet",
+        condition("Evicted", "Preempted"),
+        condition("Preempted", "InClusterQueue"),
+        schedulingStats=stats,
+    )
+    (evicted,) = discovered(Cluster(waiting, job_set("llm")))
+    assert (evicted.info.attempt, evicted.info.state_class) == (0, StateClass.PREEMPTED)
+
+    file = tmp_path / "placements.jsonl"
+    old = facts_of(pod("llm-0", "llm", "gpu-1", times=("17:50:00", "17:55:00")))
+    assert old is not None
+    Recorder(file).record("llm", [old])
+    again = workload(
+        "llm",
+        "JobSet",
+        over("Evicted", "QuotaReserved", "Previously: Preempted to accommodate a workload (UID: 7) due to …"),
+        over("Preempted", "QuotaReserved", "Previously: …"),
+        condition("Requeued", "Preempted", time="2026-11-29T17:55:00Z"),
+        schedulingStats=stats,
+    )
+    cluster = Cluster(again, job_set("llm", FAILED), pod("llm-0b", "llm", "gpu-9", ended=(1, "Error")))
+    first, second = discovered(cluster, placements=str(file))
+    assert (first.info.attempt, first.info.state_class, first.info.nodes) == (0, StateClass.PREEMPTED, ("gpu-1",))
+    assert first.job["end"] == "2026-11-29T17:55:00Z"
+    assert (second.info.attempt, second.info.state_class, second.info.nodes) == (1, StateClass.FAILED, ("gpu-9",))
+
+
+def test_a_workload_that_runs_again_still_shows_the_attempt_that_ended() -> None:
+    running = workload("llm", "JobSet")
+    cluster = Cluster(running, job_set("llm", restarts=1), pod("llm-0", "llm", "gpu-1", ended=(1, "Error")))
+    (found,) = discovered(cluster)
+    assert (found.info.attempt, found.info.state_class, found.info.exit_code) == (0, StateClass.FAILED, "1")
+
+
+def test_pods_that_a_job_replaced_are_attempts_of_it() -> None:
+    failed = condition("Failed", "BackoffLimitExceeded")
+    cluster = Cluster(
+        workload("fit", "Job", condition("Finished", "Failed")),
+        job("fit", failed, failed=3),
+        pod("fit-b", "fit", "gpu-2", ended=(137, "OOMKilled"), times=("18:01:00", "18:02:00")),
+        pod("fit-c", "fit", "gpu-3", ended=(1, "Error"), times=("18:03:00", "18:08:50")),
+    )
+    for one in cluster.objects[2:]:
+        one["metadata"]["labels"] = {"batch.kubernetes.io/job-name": "fit"}
+    found = [(one.info.attempt, one.info.nodes, one.info.reason, one.info.exit_code) for one in discovered(cluster)]
+    assert found == [(1, ("gpu-2",), "OOMKilled", "137"), (2, ("gpu-3",), "BackoffLimitExceeded", "1")]
+
+
+def test_pods_that_fail_beside_others_are_no_attempts() -> None:
+    cluster = Cluster(
+        workload("fit", "Job", condition("Finished", "Failed")),
+        job("fit", condition("Failed", "BackoffLimitExceeded"), failed=3, parallelism=4),
+    )
+    assert [one.info.attempt for one in discovered(cluster)] == [0]
+
+
+def test_how_a_recorded_pod_ended_outlives_it(tmp_path: Path) -> None:
+    file = tmp_path / "placements.jsonl"
+    for seen in (pod("llm-0", "llm", "gpu-4"), pod("llm-0", "llm", "gpu-4", ended=(137, "OOMKilled"))):
+        facts = facts_of(seen)
+        assert facts is not None
+        assert Recorder(file).record("llm", [facts, facts]) >= 1
+    (found,) = discovered(Cluster(workload("llm", "JobSet"), job_set("llm", FAILED)), placements=str(file))
+    assert (found.info.reason, found.info.exit_code) == ("OOMKilled", "137")
+
+
+HIGHER = "Pod team-a/llm-0 was preempted by higher priority workload prod/pg-serve-1"
+SHARE = "Pod team-a/llm-0 was preempted by workload prod/pg-serve-1. research uses <8 GPUs> with a quota of <4 GPUs>"
+PACKED = "Pod team-a/llm-0 was preempted and rescheduled due to bin packing (resource consolidation) procedure"
+STALE = "Workload doesn't meet the minimum required number of pods (2), evicting remaining pod: team-a/llm-1"
+EVICTED = {"last-start": "2026-11-29T18:00:00Z", "last-eviction": "2026-11-29T18:07:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("action", "message", "state", "reason"),
+    [
+        ("preempt", HIGHER, StateClass.PREEMPTED, "Preempted"),
+        ("", HIGHER, StateClass.PREEMPTED, "Preempted"),
+        ("reclaim", SHARE, StateClass.PREEMPTED, "Reclaimed"),
+        ("", SHARE, StateClass.PREEMPTED, "Reclaimed"),
+        ("consolidation", PACKED, StateClass.PREEMPTED, "Consolidated"),
+        ("", STALE, StateClass.FAILED, "StaleGangEviction"),
+    ],
+)
+def test_kai_says_why_it_evicted(action: str, message: str, state: StateClass, reason: str) -> None:
+    event = evict_event("llm", message, "2026-11-29T18:07:00Z", action, "prod/pg-serve-1" if action else "")
+    cluster = Cluster(pod_group("llm", notes=EVICTED), job_set("llm"), event, schedulers=("kai",))
+    (found,) = discovered(cluster)
+    info = found.info
+    assert (info.scheduler, info.state_class, info.reason, info.partition) == ("kai", state, reason, "research")
+    assert found.job["end"] == "2026-11-29T18:07:00Z"
+    assert found.job["labels"].get("evictor") == ("prod/pg-serve-1" if action else None)
+
+
+def test_a_job_of_kai_that_failed_by_itself_has_its_pods_nodes_and_reason() -> None:
+    cluster = Cluster(
+        pod_group("llm", notes={"last-start": "2026-11-29T18:00:00Z"}),
+        job_set("llm", FAILED),
+        pod("llm-0", "llm", "gpu-1", ended=(137, "OOMKilled"), group="llm"),
+        pod("llm-1", "llm", "gpu-2", ended=(1, "Error"), group="llm"),
+        schedulers=("kai",),
+    )
+    (found,) = discovered(cluster)
+    assert (found.info.job_id, found.info.reason, found.info.nodes) == ("team-a.llm", "OOMKilled", ("gpu-1", "gpu-2"))
+    assert found.info.user == "ada"
+
+
+def test_kai_jobs_of_a_kind_without_conditions_end_with_their_pods() -> None:
+    cluster = Cluster(
+        pod_group("solo", "Pod"),
+        pod("solo", "x", "gpu-7", ended=(1, "Error"), group="solo"),
+        pod("other", "y", "gpu-8", ended=(1, "Error"), group="other"),
+        schedulers=("kai",),
+    )
+    (found,) = discovered(cluster)
+    assert (found.info.state_class, found.info.nodes) == (StateClass.FAILED, ("gpu-7",))
+
+
+def test_an_eviction_by_kai_and_what_ran_afterwards_are_two_attempts() -> None:
+    notes = {"last-eviction": "2026-11-29T18:02:00Z", "last-start": "2026-11-29T18:03:00Z"}
+    cluster = Cluster(
+        pod_group("llm", notes=notes),
+        job_set("llm", FAILED),
+        evict_event("llm", HIGHER, "2026-11-29T18:02:00Z", "preempt"),
+        pod("llm-0b", "llm", "gpu-2", ended=(1, "Error"), times=("18:03:05", "18:08:50"), group="llm"),
+        schedulers=("kai",),
+    )
+    first, second = discovered(cluster)
+    assert (first.info.attempt, first.info.state_class) == (0, StateClass.PREEMPTED)
+    assert (second.info.attempt, second.info.state_class, second.info.nodes) == (1, StateClass.FAILED, ("gpu-2",))
+
+
+def test_a_pod_group_that_cannot_be_placed_is_no_failure_and_says_why_when_asked() -> None:
+    why = {"reason": "OverLimit", "message": "queue research has reached its limit of GPUs"}
+    waits = {"type": "UnschedulableOnNodePool", "reason": "Unschedulable", "status": "True", "reasons": [why]}
+    cluster = Cluster(pod_group("llm", schedulingConditions=[waits]), job_set("llm"), schedulers=("kai",))
+    assert discovered(cluster) == []
+    (found,) = discovered(cluster, since="", ids="team-a/llm")
+    assert (found.info.state_class, found.info.reason) == (StateClass.RUNNING, "OverLimit")
+
+
+def test_a_job_of_both_schedulers_is_one_job() -> None:
+    cluster = Cluster(workload("llm", "JobSet"), pod_group("llm"), job_set("llm", FAILED))
+    assert [one.info.scheduler for one in discovered(cluster)] == ["kueue"]
 
 
 def test_a_preempted_workload_was_preempted_and_an_eviction_says_why() -> None:
@@ -121,7 +273,7 @@ def test_a_cluster_without_kueue_is_an_error_that_says_so() -> None:
         msg = "kubectl: failed (1): Error from server (NotFound): the server could not find the requested resource"
         raise CollectError(msg)
 
-    with pytest.raises(DiscoveryError, match="no kueue"):
+    with pytest.raises(DiscoveryError, match=r"no kueue\.x-k8s\.io and no scheduling\.run\.ai"):
         KueueAdapter("kueue", KueueSettings(since="1h"), run).discover(Budget.of(1))
 
 

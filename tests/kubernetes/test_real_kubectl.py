@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kueue_kit import Cluster, condition, job_set, pod, workload
+from kueue_kit import Cluster, condition, evict_event, job_set, pod, pod_group, workload
 from replay_kit import replaying
 
 if TYPE_CHECKING:
@@ -32,6 +32,24 @@ LOGS = {
 }
 
 
+def access_to(url: str, folder: Path) -> str:
+    """Settings of kubectl, with a kubeconfig for a server."""
+    kubeconfig = folder / "kubeconfig"
+    kubeconfig.write_text(
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "clusters": [{"name": "c", "cluster": {"server": url}}],
+                "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+                "users": [{"name": "u", "user": {}}],
+                "current-context": "c",
+            }
+        )
+    )
+    return f'kubectl = "{KUBECTL}"\nkubeconfig = "{kubeconfig}"\n'
+
+
 @pytest.fixture
 def config(tmp_path: Path) -> Iterator[Path]:
     failed = pod("llm-0", "llm", "gpu-1", ended=(1, "Error"))
@@ -42,21 +60,7 @@ def config(tmp_path: Path) -> Iterator[Path]:
         logs=LOGS,
     )
     with replaying(cluster.over_http()) as server:
-        kubeconfig = tmp_path / "kubeconfig"
-        kubeconfig.write_text(
-            json.dumps(
-                {
-                    "apiVersion": "v1",
-                    "kind": "Config",
-                    "clusters": [{"name": "c", "cluster": {"server": server.url}}],
-                    "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-                    "users": [{"name": "u", "user": {}}],
-                    "current-context": "c",
-                }
-            )
-        )
-        file = tmp_path / "site.toml"
-        access = f'kubectl = "{KUBECTL}"\nkubeconfig = "{kubeconfig}"\n'
+        file, access = tmp_path / "site.toml", access_to(server.url, tmp_path)
         file.write_text(
             f'[eca.kueue]\nids = "team-a/llm"\nplacements = "placements.jsonl"\n{access}'
             f"[log.kubectl]\n{access}[output.stdout]\n"
@@ -97,3 +101,18 @@ def test_the_recorder_keeps_where_pods_ran(config: Path, tmp_path: Path) -> None
     assert process.returncode == 0, said
     (row,) = [json.loads(line) for line in file.read_text().splitlines()]
     assert (row["owner"], row["name"], row["node"]) == ("llm", "llm-0", "gpu-1")
+
+
+def test_a_job_that_kai_evicted_was_preempted_and_is_nobodys_fault(tmp_path: Path) -> None:
+    notes = {"last-start": "2026-11-29T18:00:00Z", "last-eviction": "2026-11-29T18:07:00Z"}
+    message = "Pod team-a/llm-0 was preempted by higher priority workload prod/pg-serve-1"
+    event = evict_event("llm", message, "2026-11-29T18:07:00Z", "preempt", "prod/pg-serve-1")
+    cluster = Cluster(pod_group("llm", notes=notes), job_set("llm"), event, schedulers=("kai",))
+    with replaying(cluster.over_http()) as server:
+        file = tmp_path / "kai.toml"
+        file.write_text(f'[eca.kueue]\nids = "team-a/llm"\n{access_to(server.url, tmp_path)}[output.stdout]\n')
+        done = attribution("run", "--configs", str(file), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    verdict = next(json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
+    assert (verdict["terminal_state"], verdict["sub_domain"]) == ("preempted", "none")
+    assert (verdict["job"]["scheduler"], verdict["job"]["reason"]) == ("kai", "Preempted")

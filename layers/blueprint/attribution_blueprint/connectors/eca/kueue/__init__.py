@@ -1,1 +1,1 @@
-"""Kueue: workloads of a Kubernetes cluster, with the JobSets, Jobs and Pods behind them."""
+"""Jobs of a Kubernetes cluster: Workloads of Kueue or PodGroups of KAI, with the JobSets, Jobs and Pods behind them."""

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["Condition", "PodFacts", "conditions", "ending", "facts_of", "restarts", "workload_state"]
+__all__ = ["Condition", "PodFacts", "conditions", "ending", "facts_of", "field", "own_state", "workload_state"]
 
 ATTEMPT_LABEL = "jobset.sigs.k8s.io/restart-attempt"
+_ENDINGS = ("Failed", "FailureTarget", "Completed", "Complete", "Succeeded")
+"""Conditions of JobSets, Jobs and Kubeflow's jobs that end them; what failed first says more than what follows."""
+_GROUP_ANNOTATION = "pod-group-name"
 _PREEMPTIONS = frozenset({"Preempted"})
 
 
@@ -42,11 +45,18 @@ class PodFacts:
     """``OOMKilled``, ``Evicted``, ``NodeLost`` …: the pod's own, or that of its first container that failed."""
     exit_code: int | None = None
     """Of the first container that failed."""
+    group: str = ""
+    """The PodGroup of KAI that it belongs to."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended, and not well."""
+        return self.exit_code not in (None, 0) or self.reason not in ("", "Completed")
 
 
-def conditions(obj: Mapping[str, Any] | None) -> dict[str, Condition]:
-    """The conditions of an object that are true, by name."""
-    rows = _get(obj, "status", "conditions")
+def conditions(obj: Mapping[str, Any] | None, *, status: str = "True") -> dict[str, Condition]:
+    """The conditions of an object that are true (or, as asked, not), by name."""
+    rows = field(obj, "status", "conditions")
     return {
         str(row.get("type")): Condition(
             str(row.get("type")),
@@ -55,18 +65,18 @@ def conditions(obj: Mapping[str, Any] | None) -> dict[str, Condition]:
             str(row.get("lastTransitionTime") or ""),
         )
         for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict) and row.get("status") == "True"
+        if isinstance(row, dict) and row.get("status") == status
     }
 
 
-def restarts(workload: Mapping[str, Any], owner: Mapping[str, Any] | None) -> int:
-    """Which attempt the present one is: evictions of the workload plus restarts of its JobSet."""
-    evictions = _get(workload, "status", "schedulingStats", "evictions")
-    counts = [row.get("count", 0) for row in evictions or () if isinstance(row, dict)]
-    requeued = _get(workload, "status", "requeueState", "count")
-    evicted = sum(count for count in counts if isinstance(count, int)) or (requeued if isinstance(requeued, int) else 0)
-    again = _get(owner, "status", "restarts")
-    return evicted + (again if isinstance(again, int) else 0)
+def own_state(owner: Mapping[str, Any] | None) -> tuple[str, str, str] | None:
+    """State, reason and end by the conditions of the JobSet or Job itself; None while it has none that ends it."""
+    own = conditions(owner)
+    for name in _ENDINGS:
+        if name in own:
+            found = own[name]
+            return ("Failed" if name.startswith("Fail") else "Completed"), found.reason, found.time
+    return None
 
 
 def workload_state(workload: Mapping[str, Any], owner: Mapping[str, Any] | None) -> tuple[str, str, str]:
@@ -74,11 +84,10 @@ def workload_state(workload: Mapping[str, Any], owner: Mapping[str, Any] | None)
 
     An eviction ends an attempt, even though the job may run again.
     """
-    own, kueue = conditions(owner), conditions(workload)
-    for name in ("Failed", "FailureTarget", "Completed", "Complete"):
-        if name in own:
-            found = own[name]
-            return ("Completed" if name.startswith("Comp") else "Failed"), found.reason, found.time
+    ended = own_state(owner)
+    if ended is not None:
+        return ended
+    kueue = conditions(workload)
     if "Evicted" in kueue:
         found = kueue["Evicted"]
         state = "Preempted" if found.reason in _PREEMPTIONS else "Evicted"
@@ -95,13 +104,12 @@ def workload_state(workload: Mapping[str, Any], owner: Mapping[str, Any] | None)
 
 def ending(pods: Iterable[PodFacts]) -> PodFacts | None:
     """The pod that failed first; None when none did."""
-    failed = [pod for pod in pods if pod.exit_code not in (None, 0) or pod.reason not in ("", "Completed")]
-    return min(failed, key=lambda pod: (pod.end or "9", pod.name), default=None)
+    return min((pod for pod in pods if pod.failed), key=lambda pod: (pod.end or "9", pod.name), default=None)
 
 
 def facts_of(pod: Mapping[str, Any]) -> PodFacts | None:
     """What is of use of a pod; None when it is no pod."""
-    meta, status = _get(pod, "metadata"), _get(pod, "status") or {}
+    meta, status = field(pod, "metadata"), field(pod, "status") or {}
     if not isinstance(meta, dict) or not isinstance(meta.get("name"), str):
         return None
     ended = sorted(_terminated(status), key=lambda state: str(state.get("finishedAt") or "9"))
@@ -111,31 +119,33 @@ def facts_of(pod: Mapping[str, Any]) -> PodFacts | None:
     if disrupted is not None and reason in ("", "Error"):
         reason = disrupted.reason
     attempt = str((meta.get("labels") or {}).get(ATTEMPT_LABEL, "0"))
-    names = [str(part.get("name")) for part in _get(pod, "spec", "containers") or () if isinstance(part, dict)]
+    names = [str(part.get("name")) for part in field(pod, "spec", "containers") or () if isinstance(part, dict)]
     code = failed.get("exitCode") if failed else None
     return PodFacts(
         namespace=str(meta.get("namespace") or "default"),
         name=meta["name"],
         uid=str(meta.get("uid") or ""),
-        node=str(_get(pod, "spec", "nodeName") or ""),
+        node=str(field(pod, "spec", "nodeName") or ""),
         attempt=int(attempt) if attempt.isdecimal() else 0,
         containers=tuple(names),
         start=str(status.get("startTime") or ""),
         end=str((failed or (ended[-1] if ended else {})).get("finishedAt") or ""),
         reason=reason,
         exit_code=code if isinstance(code, int) else None,
+        group=str((meta.get("annotations") or {}).get(_GROUP_ANNOTATION, "")),
     )
 
 
 def _terminated(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for row in status.get("containerStatuses") or ():
         for when in ("lastState", "state"):
-            found = _get(row, when, "terminated")
+            found = field(row, when, "terminated")
             if isinstance(found, dict):
                 yield found
 
 
-def _get(value: Any, *names: str) -> Any:
+def field(value: Any, *names: str) -> Any:
+    """What stands at a path of an object; None where there is nothing, or no object on the way."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value

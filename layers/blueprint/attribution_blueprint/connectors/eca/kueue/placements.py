@@ -1,4 +1,4 @@
-"""Where pods ran, kept while they live: one JSON object a line, appended and flushed."""
+"""Where pods ran and how they ended, kept while they are there: one JSON object a line, appended and flushed."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ __all__ = ["Recorder", "owner_of", "read_placements"]
 
 _OWNER_LABELS = ("jobset.sigs.k8s.io/jobset-name", "batch.kubernetes.io/job-name", "job-name")
 _FIELDS = ("namespace", "name", "uid", "node", "attempt", "start")
+_ENDING = ("end", "reason", "exit_code")
 
 
 def owner_of(labels: object) -> str:
@@ -27,19 +28,19 @@ def owner_of(labels: object) -> str:
 
 
 class Recorder:
-    """Appends each placement once; a line that is on disk survives whatever happens next."""
+    """Appends each placement once, and once more how it ended; a line on disk survives whatever happens next."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._seen = {(pod.uid, pod.node) for pods in read_placements(path).values() for pod in pods}
+        self._seen = {key for pods in read_placements(path).values() for pod in pods for key in _keys(pod)}
 
     def record(self, owner: str, pods: Iterable[PodFacts]) -> int:
-        """Keep those that have a node and are not kept yet; how many they were."""
-        new = [pod for pod in pods if pod.node and (pod.uid, pod.node) not in self._seen]
+        """Keep those that have a node, and of which not as much is kept yet; how many they were."""
+        new = [pod for pod in pods if pod.node and _keys(pod)[-1] not in self._seen]
         if not new:
             return 0
         lines = [
-            json.dumps({"owner": owner, **{key: value for key, value in asdict(pod).items() if key in _FIELDS}})
+            json.dumps({"owner": owner, **{key: value for key, value in asdict(pod).items() if key in _kept(pod)}})
             for pod in new
         ]
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,8 +48,17 @@ class Recorder:
             file.write("\n".join(lines) + "\n")
             file.flush()
             os.fsync(file.fileno())
-        self._seen.update((pod.uid, pod.node) for pod in new)
+        self._seen.update(key for pod in new for key in _keys(pod))
         return len(new)
+
+
+def _kept(pod: PodFacts) -> tuple[str, ...]:
+    return (*_FIELDS, *_ENDING) if pod.end else _FIELDS
+
+
+def _keys(pod: PodFacts) -> list[tuple[str, str, bool]]:
+    """What is known of a pod: where it ran, and how it ended."""
+    return [(pod.uid, pod.node, False), (pod.uid, pod.node, True)][: 1 + bool(pod.end)]
 
 
 def read_placements(path: Path) -> dict[tuple[str, str], list[PodFacts]]:
@@ -56,7 +66,7 @@ def read_placements(path: Path) -> dict[tuple[str, str], list[PodFacts]]:
 
     ``DiscoveryError`` when the file is there and cannot be read.
     """
-    found: dict[tuple[str, str], list[PodFacts]] = {}
+    found: dict[tuple[str, str], dict[str, PodFacts]] = {}
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     except OSError as error:
@@ -65,8 +75,9 @@ def read_placements(path: Path) -> dict[tuple[str, str], list[PodFacts]]:
     for line in lines:
         try:
             row = json.loads(line)
-            pod = PodFacts(**{key: row[key] for key in _FIELDS}, containers=())
-            found.setdefault((pod.namespace, str(row["owner"])), []).append(pod)
+            ended = {key: row[key] for key in _ENDING if key in row}
+            pod = PodFacts(**{key: row[key] for key in _FIELDS}, containers=(), **ended)
+            found.setdefault((pod.namespace, str(row["owner"])), {})[pod.uid] = pod
         except (ValueError, KeyError, TypeError):
             continue
-    return found
+    return {owner: list(pods.values()) for owner, pods in found.items()}

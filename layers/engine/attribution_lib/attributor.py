@@ -21,6 +21,7 @@ from attribution_lib.phases.identity import identified
 from attribution_lib.phases.metrics import evaluate, summarise
 from attribution_lib.phases.refine import CrashLog, apply_filters, apply_post_outcome, apply_refiners
 from attribution_lib.phases.report import build_verdict
+from attribution_lib.phases.stages import Stage, unwatched
 from attribution_lib.text.lines import from_entries, normalise
 from attribution_lib.verdict import BasedOn, EvidenceTotals
 from attribution_lib.version import __version__
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from attribution_lib.events.stream import EventStream
     from attribution_lib.job.model import JobInfo
     from attribution_lib.observation import Observation
+    from attribution_lib.phases.stages import Watcher
     from attribution_lib.rules.engine import RuleEngine
     from attribution_lib.verdict import Verdict
 
@@ -104,12 +106,15 @@ class Attributor:
         verdict, _ = self.attribute_with_stream()
         return verdict
 
-    def attribute_with_stream(self) -> tuple[Verdict, EventStream]:
-        """Like ``attribute``; also returns the event stream as the phases left it (for walkthroughs and tests)."""
-        with collector_paused():
-            return self._attribute()
+    def attribute_with_stream(self, watch: Watcher = unwatched) -> tuple[Verdict, EventStream]:
+        """Like ``attribute``; also returns the event stream as the phases left it (for walkthroughs and tests).
 
-    def _attribute(self) -> tuple[Verdict, EventStream]:
+        ``watch`` is called after each phase.
+        """
+        with collector_paused():
+            return self._attribute(watch)
+
+    def _attribute(self, watch: Watcher) -> tuple[Verdict, EventStream]:
         engine, job = self._engine, self._job
         crashes = self._findings()
         rows = self._known(self._events.load(), crashes)
@@ -119,10 +124,14 @@ class Attributor:
         rows += [fact for fact in scheduler_facts(job) if fact.symptom in engine.registry]
         prepared = prepare(rows, job, engine)
         stream = prepared.stream
+        watch(Stage.EXTRACTED, stream)
         apply_filters(stream, job, engine, crashes)
-        apply_refiners(stream, job, engine, crashes)
+        watch(Stage.FILTERED, stream)
+        apply_refiners(stream, job, engine, crashes, watch)
+        watch(Stage.FINAL, stream)
         choice = decide(stream, job, engine.registry, derive_ending(stream, job, engine.registry))
         apply_post_outcome(stream, job, engine, choice, crashes)
+        watch(Stage.OUTCOME, stream)
         verdict = build_verdict(
             stream=stream,
             job=job,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import EventType
+from attribution_lib.phases.stages import Stage, unwatched
 from attribution_lib.rules.cascade import CascadeScope
 from attribution_lib.rules.contexts import FilterContext, RefinerContext, SymptomSet
 from attribution_lib.rules.model import RefinerPriority
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from attribution_lib.events.event import Event
     from attribution_lib.events.stream import EventStream
     from attribution_lib.job.model import JobInfo
+    from attribution_lib.phases.stages import Watcher
     from attribution_lib.rules.contexts import OutcomeChoice
     from attribution_lib.rules.engine import RuleEngine
     from attribution_lib.rules.model import Provenance, RefinerRule
@@ -59,7 +61,9 @@ def apply_filters(stream: EventStream, job: JobInfo, engine: RuleEngine, crashes
             crashes.guard(rule.provenance, lambda rule=rule: rule.apply(context))  # type: ignore[misc] # bound now
 
 
-def apply_refiners(stream: EventStream, job: JobInfo, engine: RuleEngine, crashes: CrashLog) -> None:
+def apply_refiners(
+    stream: EventStream, job: JobInfo, engine: RuleEngine, crashes: CrashLog, watch: Watcher = unwatched
+) -> None:
     """SCRUB on each node's bad events and on the unplaced ones, then FINAL on all of them.
 
     Discards act on the events themselves, so what FINAL removes from the job is removed from its nodes.
@@ -78,6 +82,7 @@ def apply_refiners(stream: EventStream, job: JobInfo, engine: RuleEngine, crashe
             for node in nodes:
                 _run((rule,), groups[node], node, stream, job, engine, crashes)
     _discard_metric_repeats(stream)
+    watch(Stage.SCRUBBED, stream)
     _run(final, stream.events(type=EventType.BAD_NODE), None, stream, job, engine, crashes)
 
 

@@ -42,6 +42,7 @@ ECHOES = (
     "NCCL socket call failed",
     "Rendezvous closed",
     "Rendezvous connection failed",
+    "Slingshot endpoint gone",
     "TCPStore connection lost",
     "UCX peer failure",
     "torch.distributed error",

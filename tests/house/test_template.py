@@ -138,9 +138,19 @@ def test_every_function_has_its_alarms() -> None:
 # ---- policies
 
 
+def role(function: str) -> dict[str, Any]:
+    """Of an explicit role only: SAM would attach one that writes every log of the account."""
+    properties = RESOURCES[function]["Properties"]
+    assert "Policies" not in properties
+    name = str(properties["Role"]["Fn::GetAtt"]).removesuffix(".Arn")
+    assert name == f"{function.removesuffix('Function')}Role"
+    found: dict[str, Any] = RESOURCES[name]["Properties"]
+    return found
+
+
 def statements(function: str) -> Iterator[dict[str, Any]]:
-    for policy in RESOURCES[function]["Properties"]["Policies"]:
-        for statement in policy["Statement"]:
+    for policy in role(function)["Policies"]:
+        for statement in policy["PolicyDocument"]["Statement"]:
             yield statement["Fn::If"][1] if "Fn::If" in statement else statement
 
 
@@ -161,6 +171,29 @@ def test_no_policy_allows_everything(function: str) -> None:
             assert "*" not in text or re.fullmatch(r"\$\{Bucket\.Arn\}/[a-z]+/\*", text), resource
 
 
+@pytest.mark.parametrize("function", sorted(FUNCTIONS.values()))
+def test_a_function_writes_its_stacks_log_group_only(function: str) -> None:
+    logs = [statement for statement in statements(function) if statement["Action"][0].startswith("logs:")]
+    write = ["logs:CreateLogStream", "logs:PutLogEvents"]
+    assert logs == [{"Effect": "Allow", "Action": write, "Resource": {"Fn::GetAtt": "FunctionLogs.Arn"}}]
+
+
+@pytest.mark.parametrize("function", sorted(FUNCTIONS.values()))
+def test_policies_from_elsewhere_are_attached_where_a_parameter_asks_for_what_they_allow(function: str) -> None:
+    network, tracing = role(function)["ManagedPolicyArns"]
+    assert network == {"Fn::If": ["InVpc", {"Ref": "NetworkPolicy"}, {"Ref": "AWS::NoValue"}]}
+    assert tracing["Fn::If"][0] == "Traces"
+    assert tracing["Fn::If"][2] == {"Ref": "AWS::NoValue"}
+
+
+def test_the_code_of_a_function_may_not_use_what_lambda_needs_for_its_network() -> None:
+    policy = RESOURCES["NetworkPolicy"]
+    assert policy["Condition"] == "InVpc"
+    deny = policy["Properties"]["PolicyDocument"]["Statement"][1]
+    assert (deny["Effect"], deny["Action"], deny["Resource"]) == ("Deny", "ec2:*", "*")
+    assert "lambda:SourceFunctionArn" in deny["Condition"]["ArnLike"]
+
+
 OF_API = {
     "PutObject": "s3:PutObject",
     "GetObject": "s3:GetObject",
@@ -176,8 +209,8 @@ OF_API = {
     "Invoke": "lambda:InvokeFunction",
 }
 """{operation of the client library: the permission that it needs}."""
-NOT_CALLED = {"kms:Decrypt", "kms:GenerateDataKey"}
-"""What S3 and DynamoDB do with the key on a function's behalf."""
+NOT_CALLED = {"kms:Decrypt", "kms:GenerateDataKey", "logs:CreateLogStream", "logs:PutLogEvents"}
+"""What S3, DynamoDB and Lambda itself do on a function's behalf."""
 
 
 def test_policies_allow_what_the_adapters_can_call_and_nothing_else() -> None:

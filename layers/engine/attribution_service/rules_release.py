@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from attribution_lib.rules.folders import digest_of, resolve_folders, rule_files
+from attribution_lib.rules.folders import all_files, digest_of, resolve_folders
 from attribution_lib.rules.loader import load_engine
 from attribution_service.errors import InvalidRequestError, NotFoundError, StoreError
 from attribution_service.ports import ObjectExistsError, ObjectMissingError
@@ -129,10 +129,9 @@ def _unpublished(digest: str) -> NotFoundError:
 def _packed(folder: Path) -> bytes:
     """Everything that a load reads, the same bytes for the same files."""
     (resolved,) = resolve_folders([folder])
-    files = [*rule_files(resolved), *folder.glob("common/*.py"), *folder.glob("catalogs/**/*.csv")]
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(files):
+        for path in sorted(all_files(resolved)):
             info = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _EPOCH)
             info.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(info, path.read_bytes())

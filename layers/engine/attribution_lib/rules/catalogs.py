@@ -10,6 +10,7 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from attribution_lib.rules.files import read_file
 from attribution_lib.rules.model import EMIT_TYPES, CatalogTable, Location, Scope, SymptomDef
 from attribution_lib.rules.symptoms import HIGHEST_RANK
 from attribution_lib.rules.templates import compile_template, render
@@ -45,9 +46,16 @@ def catalog_key(value: str) -> str:
 
 
 def read_catalog_file(folder: RuleFolder, relative: str, faults: FaultLog) -> CatalogFile | None:
-    """Parse one CSV file of a rules folder; None (and a fault) when a row does not fit the header."""
+    """Parse one CSV file of a rules folder; None (and a fault) when it cannot be read or has no proper header."""
     label = f"{folder.label}/{relative}"
-    text = (folder.path / relative).read_text(encoding="utf-8-sig")
+    try:
+        text = read_file(folder.path / relative).decode("utf-8-sig")
+    except OSError as error:
+        faults.add(Location(label, 1), "", f"cannot be read: {error.strerror or error}", "a readable file")
+        return None
+    except UnicodeDecodeError as error:
+        faults.add(Location(label, 1), "", f"is not UTF-8: {error.reason} at byte {error.start}", "UTF-8 text")
+        return None
     reader = csv.reader(io.StringIO(text, newline=""))
     columns = tuple(name.strip() for name in next(reader, []))
     if len(set(columns)) != len(columns) or not all(columns):

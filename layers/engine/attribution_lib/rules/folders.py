@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attribution_lib.rules.declared import RuleFolder
+from attribution_lib.rules.files import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["bundled_rules", "digest_of", "resolve_folders", "rule_files", "test_files"]
+__all__ = ["all_files", "bundled_rules", "digest_of", "resolve_folders", "rule_files", "test_files"]
 
 _LABEL = "rules"
 _TEST_SUFFIX = ".test.toml"
@@ -42,14 +43,18 @@ def test_files(folder: RuleFolder) -> list[Path]:
     return sorted(folder.path.glob(f"*{_TEST_SUFFIX}"), key=lambda path: path.name)
 
 
+def all_files(folder: RuleFolder) -> list[Path]:
+    """Everything that a load may read: rule files, common modules and catalogues."""
+    return [*rule_files(folder), *folder.path.glob("common/*.py"), *folder.path.glob("catalogs/**/*.csv")]
+
+
 def digest_of(folders: Iterable[RuleFolder], *, include_staged: bool) -> str:
     """SHA-256 (hex) over names and bytes of everything a load may read; the same on every machine."""
     digest = hashlib.sha256(b"with staged\n" if include_staged else b"without staged\n")
     for folder in folders:
-        files = [*rule_files(folder), *folder.path.glob("common/*.py"), *folder.path.glob("catalogs/**/*.csv")]
-        names = {path.relative_to(folder.path).as_posix(): path for path in files}
+        names = {path.relative_to(folder.path).as_posix(): path for path in all_files(folder)}
         for name in sorted(names):
-            content = names[name].read_bytes()
+            content = read_file(names[name])
             digest.update(f"{name}\0{len(content)}\0".encode())
             digest.update(content)
     return digest.hexdigest()

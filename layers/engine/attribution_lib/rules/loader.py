@@ -11,7 +11,8 @@ from attribution_lib.rules.declared import Declared
 from attribution_lib.rules.emission import compile_emitter
 from attribution_lib.rules.engine import RuleEngine
 from attribution_lib.rules.faults import FaultLog
-from attribution_lib.rules.folders import digest_of, resolve_folders, rule_files
+from attribution_lib.rules.files import refuse_unreadable
+from attribution_lib.rules.folders import all_files, digest_of, resolve_folders, rule_files
 from attribution_lib.rules.model import RuleStatus
 from attribution_lib.rules.plan import SourcePlans
 from attribution_lib.rules.python_rules import PythonFiles
@@ -124,11 +125,13 @@ class RuleLoader:
         if not folder.path.is_dir():
             faults.add(folder.label, "", f"{folder.path} is no folder", "a folder of rule files")
             return []
+        refused = refuse_unreadable(folder, all_files(folder), faults)
         python = PythonFiles(folder, faults)
         kinds = (_SYMPTOM, *self._types.kinds)
         raws: list[RawRule] = []
         for path in rule_files(folder):
-            raws += python.read(path) if path.suffix == ".py" else read_toml(path, folder, kinds, faults)
+            if path not in refused:
+                raws += python.read(path) if path.suffix == ".py" else read_toml(path, folder, kinds, faults)
         return raws
 
 

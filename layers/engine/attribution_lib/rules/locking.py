@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from attribution_lib.rules.files import read_file
 from attribution_lib.rules.folders import resolve_folders
 from attribution_lib.rules.model import MetricRule, TextRule
 
@@ -137,7 +138,7 @@ def _code_hashes(folders: Iterable[RuleFolder]) -> dict[str, str]:
 
 
 def _code(path: Path) -> str:
-    tree = ast.parse(path.read_bytes())
+    tree = ast.parse(read_file(path))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]

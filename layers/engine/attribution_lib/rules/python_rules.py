@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attribution_lib.rule_api import Declaration, registration
 from attribution_lib.rules.declared import RawRule, RuleFolder
+from attribution_lib.rules.files import read_file
 from attribution_lib.rules.model import Location
 from attribution_lib.rules.tables import TableReader
 from attribution_lib.rules.toml_lines import TableLines
@@ -44,7 +45,7 @@ class PythonFiles:
         """The declarations of one top-level file in order; whatever it raises becomes a fault with its line."""
         label = f"{self._folder.label}/{path.name}"
         try:
-            tree = ast.parse(path.read_bytes(), filename=str(path))
+            tree = ast.parse(read_file(path), filename=str(path))
             with registration() as declared:
                 self._execute(tree, path, path.stem)
         except (Exception, SystemExit) as error:  # noqa: BLE001 -- a rule file may raise anything; it is reported
@@ -112,7 +113,7 @@ class PythonFiles:
                 msg = f"no module common.{stem}: {self._folder.label}/common/{stem}.py does not exist"
                 raise ImportError(msg)
             with registration() as declared:
-                module = self._execute(ast.parse(path.read_bytes(), filename=str(path)), path, f"common.{stem}")
+                module = self._execute(ast.parse(read_file(path), filename=str(path)), path, f"common.{stem}")
             if declared:
                 msg = f"common/{stem}.py declares {declared[0].name!r}; only top-level rule files may declare rules"
                 raise ImportError(msg)

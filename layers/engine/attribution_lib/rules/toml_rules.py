@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attribution_lib.rules.declared import RawRule
+from attribution_lib.rules.files import read_file
 from attribution_lib.rules.model import Location
 from attribution_lib.rules.tables import TableReader
 from attribution_lib.rules.toml_lines import TableLines, TomlLines, scan_lines
@@ -37,7 +38,7 @@ def read_toml(path: Path, folder: RuleFolder, kinds: tuple[str, ...], faults: Fa
 def read_document(path: Path, label: str, faults: FaultLog) -> TomlDocument | None:
     """Parse one file; None (and a fault with its line) when it is not TOML."""
     try:
-        text = path.read_bytes().decode()
+        text = read_file(path).decode()
         return TomlDocument(label, tomllib.loads(text), scan_lines(text))
     except OSError as error:
         faults.add(Location(label, 1), "", f"cannot be read: {error.strerror or error}", "a readable file")

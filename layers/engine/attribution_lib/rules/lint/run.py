@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attribution_lib.rules.faults import FaultLog
+from attribution_lib.rules.files import read_file
 from attribution_lib.rules.folders import resolve_folders, rule_files
 from attribution_lib.rules.lint.cascades import MutualExplanation
 from attribution_lib.rules.lint.coverage import NoHit, NoMiss, Overlap, UntriedMember
@@ -63,7 +64,7 @@ def lint_folders(paths: Sequence[Path | str] | None, engine: RuleEngine) -> list
         exclusions += read_exclusions(folder, faults)
         for path in rule_files(folder):
             if path.suffix == ".py":
-                sources[f"{folder.label}/{path.name}"] = path.read_text(encoding="utf-8")
+                sources[f"{folder.label}/{path.name}"] = read_file(path).decode()
     faults.raise_if_any()
     return lint_rules(LintInput(engine, files, sources), exclusions)
 

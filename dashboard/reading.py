@@ -5,8 +5,12 @@ A reader answers for one caller: clusters that are none of the caller's do not e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from attribution_service.times import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,10 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bucket",
+    "Buckets",
     "Capabilities",
     "FeedbackQuery",
     "FleetQuery",
+    "FleetRow",
     "HeadPage",
+    "HitCounts",
     "RuleHits",
     "RunsQuery",
     "VerdictReader",
@@ -39,8 +46,6 @@ class Capabilities:
     """Searches free text."""
     partitioned: bool
     """Lists only by cluster and day, or by node."""
-    counts: bool
-    """Counts what a query passes, however much that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +68,10 @@ class RunsQuery:
 
 @dataclass(frozen=True, slots=True)
 class HeadPage:
-    """Some heads, newest first; ``cursor`` is None on the last page, ``total`` None where it costs too much."""
+    """Some heads, newest first; ``cursor`` is None on the last page."""
 
     heads: Sequence[VerdictHead]
     cursor: str | None
-    total: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,49 @@ class Bucket:
     """Seconds since the epoch, a multiple of 3,600."""
     sub_domain: SubDomain
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """What a query passes, by hour and sub-domain; not ``complete`` when the store stopped counting."""
+
+    rows: Sequence[Bucket]
+    complete: bool = True
+
+
+class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What statistics need of one verdict: a head without its words. Times are RFC 3339 as the head has them."""
+
+    cluster: str
+    job_id: str
+    attempt: int
+    at: int
+    """When it was attributed, seconds since the epoch."""
+    sub_domain: str
+    symptom: str | None = None
+    node: str | None = None
+    device: str = ""
+    switch: str = ""
+    peers: list[str] = []
+    """``a b``: pairs of hosts that lost each other."""
+    bad_nodes: list[str] = []
+    """The first 20."""
+    bad_nodes_total: int = 0
+    nodes: int = 0
+    gpus: int = 0
+    started_at: str | None = None
+    ended_at: str | None = None
+
+    @property
+    def when(self) -> int:
+        """When the job ended, else when it was attributed; seconds since the epoch."""
+        return (seconds_of(self.ended_at) if self.ended_at else None) or self.at
+
+    @property
+    def hours(self) -> float | None:
+        """How long the job ran; None when its start or end is unknown."""
+        start, end = (seconds_of(text) if text else None for text in (self.started_at, self.ended_at))
+        return None if start is None or end is None or end < start else (end - start) / 3_600
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +145,17 @@ class RuleHits:
 
 
 @dataclass(frozen=True, slots=True)
+class HitCounts:
+    """What every rule did in stored verdicts."""
+
+    by_rule: Mapping[str, RuleHits]
+    since: int | None = None
+    """Only verdicts attributed from then on were counted; None: all."""
+    complete: bool = True
+    """False when the store stopped counting."""
+
+
+@dataclass(frozen=True, slots=True)
 class FeedbackQuery:
     """Which judgements; newest first."""
 
@@ -106,7 +164,7 @@ class FeedbackQuery:
     attempt: int | None = None
     rule: str | None = None
     """On verdicts whose root this rule read."""
-    limit: int = field(default=500)
+    limit: int = 500
 
 
 class VerdictReader(Protocol):
@@ -125,7 +183,7 @@ class VerdictReader(Protocol):
         """One page of the latest verdict of each attempt; ``InvalidRequestError``."""
         ...
 
-    def buckets(self, query: RunsQuery) -> Sequence[Bucket]:
+    def buckets(self, query: RunsQuery) -> Buckets:
         """How many verdicts the query passes, by hour and sub-domain; cursor and limit are of no matter."""
         ...
 
@@ -137,12 +195,12 @@ class VerdictReader(Protocol):
         """Every run of one attempt (the latest unless said otherwise), newest first; empty when there is none."""
         ...
 
-    def fleet(self, query: FleetQuery) -> Iterator[VerdictHead]:
-        """The heads that statistics are made of, in any order."""
+    def fleet(self, query: FleetQuery) -> Iterator[FleetRow]:
+        """The rows that statistics are made of, in any order; ``InvalidRequestError``."""
         ...
 
-    def rule_hits(self) -> Mapping[str, RuleHits]:
-        """{rule: hits} over all stored verdicts (partitioned stores: of the last 30 days)."""
+    def rule_hits(self) -> HitCounts:
+        """What rules did in the latest verdict of each attempt (partitioned stores: of the last 30 days)."""
         ...
 
     def feedback(self, query: FeedbackQuery) -> Sequence[tuple[Feedback, str | None]]:

@@ -58,7 +58,10 @@ def write_verdict(service: Service, caller: Caller, verdict: EnrichedVerdict) ->
     table = service.store.verdicts
     with suppress(ItemExistsError):
         table.put({"pk": CLUSTERS_PK, "sk": run.cluster}, if_absent=True)
+    before = table.get(run.pk, run.sk)  # this very run, when it is attributed again
     table.put(run.item(service.store.objects))
+    for node in set(before["blamed"] if before else ()) - set(run.bad_nodes):
+        table.delete(node_pk(run.cluster, node), f"{run.job_id}#{run.attempt:06d}", expect={"run_id": verdict.run_id})
     if _is_latest(service, run):
         for node in run.bad_nodes:
             with suppress(ItemExistsError):  # a later run blames it too

@@ -13,7 +13,17 @@ import pytest
 from attribution_lib.rules.loader import load_engine
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("layers", "functions", "dashboard", "rules", "template.yaml", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = (
+    "layers",
+    "functions",
+    "dashboard",
+    "rules",
+    "samples",
+    "template.yaml",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+)
 PROGRAM = """
 import attribution_lib
 from attribution_lib.rules.loader import load_engine
@@ -31,7 +41,8 @@ def test_every_package_is_listed_for_the_wheel() -> None:
         for layer in (ROOT / "layers" / "engine", ROOT / "layers" / "blueprint", ROOT)
         for init in (layer if layer != ROOT else ROOT / "dashboard").rglob("__init__.py")
     }
-    assert set(listed) == found | {"attribution_lib.bundled_rules", "attribution_blueprint.functions"}
+    data = {"attribution_lib.bundled_rules", "attribution_blueprint.functions", "attribution_blueprint.samples"}
+    assert set(listed) == found | data
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +106,18 @@ def test_an_installed_package_serves_what_is_deployed(wheel: Path) -> None:
     template, routes, *functions = done.stdout.split()
     assert Path(template).is_relative_to(wheel)
     assert (int(routes), len(functions)) == (15, 5)
+
+
+def test_the_wheel_holds_the_dashboards_templates_its_files_and_the_samples(wheel: Path) -> None:
+    for checked_out, installed in (
+        ("dashboard/templates", "dashboard/templates"),
+        ("dashboard/static", "dashboard/static"),
+        ("samples/cases", "attribution_blueprint/samples"),
+    ):
+        there = {path.relative_to(ROOT / checked_out) for path in (ROOT / checked_out).rglob("*") if path.is_file()}
+        assert {
+            path.relative_to(wheel / installed) for path in (wheel / installed).rglob("*") if path.is_file()
+        } == there
 
 
 def test_the_wheel_holds_no_tests(wheel: Path) -> None:

@@ -1,0 +1,96 @@
+"""Templates: escaped by default, strict about names, and hostile characters written out before a page is made."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from attribution_lib.text.escape import shown
+from dashboard.picture.axis import duration
+
+if TYPE_CHECKING:
+    from dashboard.picture.model import DrawnEdge
+
+__all__ = ["environment"]
+
+
+@cache
+def environment() -> Environment:
+    """The environment that every page is made with; immutable once made."""
+    made = Environment(
+        loader=PackageLoader("dashboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalized,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {
+        "num": _number,
+        "curve": _curve,
+        "cut": cut,
+        "when": when,
+        "words": words,
+        "counted": counted,
+        "duration": duration,
+        "plain": plain,
+    }
+    return made
+
+
+def _finalized(value: Any) -> Any:
+    r"""Control, bidi and invisible characters as ``\x1b``; what templates themselves made stays. None is nothing."""
+    if value is None:
+        return ""
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _number(value: float) -> str:
+    """A coordinate with at most one decimal."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _curve(edge: DrawnEdge) -> Markup:
+    """The path of an edge, ending before the mark it points at."""
+    x1, y1, x2, y2 = edge.x1, edge.y1, edge.x2, edge.y2
+    if abs(x2 - x1) < 24:  # noqa: PLR2004 -- marks above one another: a bow to the left keeps it off their labels
+        bow = min(x1, x2) - 30
+        points = (x1 - 9, y1, bow, y1, bow, y2, x2 - 9, y2)
+    else:
+        side = 9 if x2 > x1 else -9
+        middle = (x1 + x2) / 2
+        points = (x1 + side, y1, middle, y1, middle, y2, x2 - side, y2)
+    numbers = [_number(value) for value in points]
+    return Markup("M{} {}C{} {} {} {} {} {}").format(*numbers)
+
+
+def cut(text: str, length: int) -> str:
+    """At most so many characters, with an ellipsis for the rest."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def when(text: str | None) -> str:
+    """RFC 3339 to the second for people: ``2026-06-01 03:14:02``; a dash where there is no time."""
+    return "–" if not text else text[:19].replace("T", " ")
+
+
+def words(name: object) -> str:
+    """``gpu_out_of_memory`` as words; what people write in capitals stays so."""
+    return " ".join(_CAPITALS.get(word, word) for word in str(name).split("_"))
+
+
+_CAPITALS = {"gpu": "GPU", "nvlink": "NVLink", "pcie": "PCIe", "os": "OS"}
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 node``, ``10,000 nodes``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def plain(text: str) -> Markup:
+    """Text of several lines: line ends stay, everything else is written out and escaped."""
+    return Markup("\n").join(escape(shown(line)) for line in text.split("\n"))

@@ -1,0 +1,84 @@
+"""What is drawn: numbers in the drawing's own units (SVG user units), texts as they are, nothing of HTML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dashboard.contexts.chain import ChainLane, ChainMark
+
+__all__ = ["Drawing", "DrawnBand", "DrawnEdge", "DrawnLane", "DrawnMark", "DrawnTick"]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTick:
+    """One time on the axis; ``text`` is empty where its neighbours leave no room."""
+
+    x: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnBand:
+    """A named stretch along the axis: a gap that is drawn short, or the place of marks without a time (``untimed``)."""
+
+    x: float
+    width: float
+    text: str
+    untimed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnLane:
+    """One lane with its height: as many rows as its labels need."""
+
+    y: float
+    height: float
+    lane: ChainLane
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnMark:
+    """One mark and where its label stands."""
+
+    x: float
+    y: float
+    until: float
+    """Where it was last seen; equal to ``x`` for a moment."""
+    label: str
+    label_x: float
+    anchor: str
+    """``start`` or ``end``: on which side of the mark the label stands."""
+    echoes: tuple[float, ...]
+    """Heights of the other lanes on which it was seen."""
+    mark: ChainMark
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnEdge:
+    """Ends of a curve from what explains to what is explained."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    from_root: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A whole drawing."""
+
+    width: float
+    height: float
+    axis_y: float
+    lanes: tuple[DrawnLane, ...]
+    bands: tuple[DrawnBand, ...]
+    ticks: tuple[DrawnTick, ...]
+    marks: tuple[DrawnMark, ...]
+    edges: tuple[DrawnEdge, ...]
+    compressed: bool
+    """Distances along the axis are not in proportion to time."""
+    date: str
+    """The day of the first time, ``2026-06-01``; empty when no mark has a time."""

@@ -1,0 +1,1 @@
+"""The walkthrough: one sample failure taken through the engine's phases."""

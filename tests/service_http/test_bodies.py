@@ -240,5 +240,43 @@ def test_every_fault_is_named_at_once(api: Api) -> None:
     assert {fault["field"] for fault in refused.json["faults"]} >= {"job.job_id", "job.attempt", "job.start"}
 
 
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"job_id": "1"}, {"field": "job_id", "problem": "unknown key", "expected": "one of job, attributor_id"}),
+        ({}, {"field": "job", "problem": "missing"}),
+        ({"job": "4711"}, {"field": "job", "problem": "'4711'", "expected": "a JSON object"}),
+        ({"job": None}, {"field": "job", "problem": "null given", "expected": "a JSON object"}),
+        (
+            {"job": JOB, "ttl_seconds": "long"},
+            {"field": "ttl_seconds", "problem": "'long'", "expected": "a valid integer"},
+        ),
+        ({"job": JOB, "ttl_seconds": [1]}, {"field": "ttl_seconds", "problem": "list given"}),
+    ],
+    ids=["unknown", "missing", "text", "null", "no number", "list"],
+)
+def test_a_fault_says_what_was_given_and_what_is_taken(
+    api: Api, fields: dict[str, object], fault: dict[str, str]
+) -> None:
+    found = {named["field"]: named for named in api("POST", "/v2/attributor", fields).json["faults"]}
+    named = found[fault["field"]]
+    assert named["problem"] == fault["problem"]
+    assert named.get("expected", "").startswith(fault.get("expected", ""))
+
+
+def test_a_plain_line_of_text_among_ndjson_is_told_to_go_in_quotes(api: Api) -> None:
+    api.open()
+    body = b'{"source": "applog", "format": "text"}\n"fine"\nRuntimeError: boom\n'
+    (fault,) = api("POST", f"{SESSION}/observation", body, Content_Type="application/x-ndjson").json["faults"]
+    assert (fault["field"], fault["problem"]) == ("line 3", "is not JSON: expected value at column 1")
+    assert "in quotes" in fault["expected"]
+
+
+def test_an_observation_without_entries_is_told_that_they_are_missing(api: Api) -> None:
+    api.open()
+    (fault,) = api("POST", f"{SESSION}/observation", {"source": "applog", "format": "text"}).json["faults"]
+    assert (fault["field"], fault["problem"]) == ("entry_timeseries", "missing")
+
+
 def test_settings_of_a_test_do_not_leak_into_the_defaults() -> None:
     assert replace(ServiceLimits(), request_bytes=1) != ServiceLimits()

@@ -8,6 +8,7 @@ import json
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ from click.testing import CliRunner
 
 from attribution_blueprint.local_server import Guard, is_loopback
 from attribution_cli.serve import serve
-from http_kit import JOB, SESSION, Api, observation, running
+from http_kit import JOB, ROOT, SESSION, Api, observation, running
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,6 +104,22 @@ def test_an_upload_url_that_was_not_issued_is_not_found(api: Api, token: str) ->
     assert api("PUT", f"/_upload/{token}", b"x").status in (404, 405)
 
 
+def test_an_observation_far_over_the_limit_names_the_upload_route(api: Api) -> None:
+    api.open()
+    refused = api("POST", f"{SESSION}/observation", b"x" * (11 << 20), Content_Type="application/json")
+    assert (refused.status, refused.json["upload"]) == (413, "POST /v2/attributor/{id}/observation/upload")
+
+
+def test_a_client_that_goes_away_leaves_no_trace_on_the_screen(api: Api, capfd: pytest.CaptureFixture[str]) -> None:
+    for sent in (b"", b"POST /v2/attributor HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{"):
+        connection = socket.create_connection(("127.0.0.1", api.port))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close with a reset
+        connection.sendall(sent)
+        connection.close()
+    assert api("GET", "/v2/health").status == 200
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def client_of(api: Api) -> Any:
     return boto3.client(
         "lambda",
@@ -124,8 +141,19 @@ def test_the_lambda_api_invokes_functions_by_name(folder: Path) -> None:
         missing = function.invoke(FunctionName="attribute", Payload=json.dumps({"attribute_later": "prod:1:0"}))
         assert missing["FunctionError"] == "Unhandled"
         assert json.loads(missing["Payload"].read())["errorType"] == "NotFoundError"
-        with pytest.raises(function.exceptions.ResourceNotFoundException):
-            function.invoke(FunctionName="nothing", Payload="{}")
+        for kind in ("RequestResponse", "Event", "DryRun"):
+            with pytest.raises(function.exceptions.ResourceNotFoundException, match="there are attribute, "):
+                function.invoke(FunctionName="nothing", InvocationType=kind, Payload="{}")
+        no_request = function.invoke(FunctionName="ingest", Payload='{"a": 1}')
+        assert "as API Gateway does" in json.loads(no_request["Payload"].read())["errorMessage"]
+
+
+def test_a_dry_run_runs_nothing(folder: Path) -> None:
+    with running(folder, lambda_api=True) as api:
+        event = json.loads((ROOT / "events" / "open_attributor" / "open_attributor.json").read_text())
+        dry = client_of(api).invoke(FunctionName="open_attributor", InvocationType="DryRun", Payload=json.dumps(event))
+        assert dry["StatusCode"] == 204
+        assert api("GET", "/v2/attributor?cluster=prod").json["sessions"] == []
 
 
 def test_without_the_flag_there_is_no_lambda_api(api: Api) -> None:

@@ -102,19 +102,23 @@ class Gateway:
             return answer_problem(refused, {"Allow": ", ".join(sorted(allowed))})
         return answer_problem(NotFoundError("there is no such route"))
 
+    def function(self, name: str) -> str:
+        """The logical id of a function by logical id, folder or ARN; ``NotFoundError`` names those there are."""
+        short = name.partition(":function:")[2].partition(":")[0] or name
+        logical = self._names.get(short, short)
+        if logical not in self.handlers:
+            msg = f"there is no function {short[:100]!r}; there are {', '.join(sorted(self._names))}"
+            raise NotFoundError(msg)
+        return logical
+
     def invoke(self, name: str, event: Any) -> tuple[bool, Any]:
         """Call a function by logical id, folder or ARN: (True, its answer), or (False, the error as Lambda reports it).
 
         ``NotFoundError`` when there is no such function.
         """
-        short = name.partition(":function:")[2].partition(":")[0] or name
-        logical = self._names.get(short, short)
-        handler = self.handlers.get(logical)
-        if handler is None:
-            msg = f"there is no function {short[:100]!r}"
-            raise NotFoundError(msg)
+        logical = self.function(name)
         try:
-            return True, handler(event, Invocation(logical, self.host, self._timeouts[logical]))
+            return True, self.handlers[logical](event, Invocation(logical, self.host, self._timeouts[logical]))
         except Exception as error:  # noqa: BLE001 -- Lambda reports whatever a function raises
             trace = traceback.format_exc().splitlines()
             return False, {"errorMessage": str(error), "errorType": type(error).__name__, "stackTrace": trace}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import sys
 import threading
 from dataclasses import dataclass, field
 from hmac import compare_digest
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
 from attribution_blueprint.gateway import Answer, Request, answer_problem
-from attribution_service.errors import ForbiddenError, InvalidRequestError, ServiceError, TooLargeError
+from attribution_service.deliver import UPLOAD_ROUTE_HINT
+from attribution_service.errors import ForbiddenError, InvalidRequestError, NotFoundError, ServiceError, TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,6 +122,11 @@ class LocalServer(ThreadingHTTPServer):
         """The port that it listens on."""
         return int(self.server_address[1])
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away between two requests is no news; anything else is."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
     def drain(self, seconds: float) -> bool:
         """Wait until no request is under way; False when some still are after so long."""
         with self.idle:
@@ -176,7 +183,8 @@ class _Connection(BaseHTTPRequestHandler):
             return self._upload(server.accept_upload, int(length))
         if int(length) > _MAX_BODY:
             self._discard(int(length))
-            return answer_problem(TooLargeError(f"the body has {length} bytes", limit=_MAX_BODY))
+            hint = {"upload": UPLOAD_ROUTE_HINT} if self.path.endswith("/observation") else {}
+            return answer_problem(TooLargeError(f"the body has {length} bytes", limit=_MAX_BODY, **hint))
         return self._dispatch(server, self.rfile.read(int(length)))
 
     def _dispatch(self, server: LocalServer, body: bytes) -> Answer:
@@ -193,13 +201,18 @@ class _Connection(BaseHTTPRequestHandler):
         except ValueError:
             return answer_problem(InvalidRequestError("the payload is not JSON"))
         kind = self.headers.get("X-Amz-Invocation-Type", "RequestResponse")
+        try:
+            gateway.function(name)
+        except NotFoundError as error:
+            message = json.dumps({"Type": "User", "Message": error.detail}).encode()
+            headers = {"Content-Type": "application/json", "X-Amzn-ErrorType": "ResourceNotFoundException"}
+            return Answer(404, headers, message)
+        if kind == "DryRun":
+            return Answer(204, {})
         if kind == "Event":
             threading.Thread(target=gateway.invoke, args=(name, event)).start()
             return Answer(202, {})
-        try:
-            worked, answer = gateway.invoke(name, event)
-        except ServiceError as error:
-            return answer_problem(error, {"X-Amzn-ErrorType": "ResourceNotFoundException"})
+        worked, answer = gateway.invoke(name, event)
         failed = {} if worked else {"X-Amz-Function-Error": "Unhandled"}
         headers = {"Content-Type": "application/json", "X-Amz-Executed-Version": "$LATEST", **failed}
         return Answer(200, headers, json.dumps(answer).encode())

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["Limits", "parse_matrix", "parse_observation", "parse_upload"]
 
 _NDJSON = "x-ndjson"
+_AN_ENTRY = "UTF-8 JSON (RFC 8259), one entry a line: a plain line of text goes in quotes"
+_EXPECTED = dict.fromkeys(("body", "line 1", "object"), "UTF-8 JSON (RFC 8259)")
+"""By address; every other one is a further line of NDJSON."""
+_OWN_LINE = " at line 1 column "
+"""Of what was parsed, not of the body: the address says which line that is."""
 
 
 def parse_observation(
@@ -105,7 +110,10 @@ def _build(fields: Mapping[str, Any], entries: Any, limits: Limits, digest: str 
     check = FieldChecker(limit=limits.faults)
     header = read_header(fields, check)
     if not isinstance(entries, list):
-        check.wrong_type(ENTRIES_KEY, entries, "a list of entries")
+        if entries is None:
+            check.fault(ENTRIES_KEY, "missing", "a list of entries")
+        else:
+            check.wrong_type(ENTRIES_KEY, entries, "a list of entries")
     elif header is not None and header.format is ObservationFormat.PROMETHEUS_MATRIX:
         series = read_matrix(entries, check, limits)
         if not check.faults:
@@ -202,7 +210,8 @@ def _json(data: bytes, address: str) -> Any:
             raise ObservationError(
                 [Fault(address, "", "nested too deeply", f"at most {DEFAULT_LIMITS.depth} levels")]
             ) from error
-        raise ObservationError([Fault(address, "", f"is not JSON: {error}", "UTF-8 JSON (RFC 8259)")]) from error
+        problem = f"is not JSON: {str(error).replace(_OWN_LINE, ' at column ')}"
+        raise ObservationError([Fault(address, "", problem, _EXPECTED.get(address, _AN_ENTRY))]) from error
 
 
 def _object(value: Any, address: str) -> dict[str, Any]:

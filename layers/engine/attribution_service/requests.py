@@ -14,6 +14,8 @@ from attribution_service.errors import InvalidRequestError, TooLargeError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydantic_core import ErrorDetails
+
     from attribution_service.settings import ServiceLimits
 
 __all__ = ["read_json_object", "read_request", "validated"]
@@ -22,6 +24,7 @@ M = TypeVar("M", bound=BaseModel)
 _MAX_FAULTS = 20
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 """A string, or a bracket outside of one."""
+_JSON_WORDS = {"a valid dictionary": "a JSON object", "a valid list": "a JSON array"}
 _OPENERS, _CLOSERS = frozenset("[{"), frozenset("]}")
 
 
@@ -53,8 +56,26 @@ def validated(model: type[M], values: Mapping[str, Any], *, where: str = "") -> 
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        faults = [Fault(_address(found["loc"], where), "", found["msg"]) for found in error.errors(include_url=False)]
+        faults = [_fault(model, found, where) for found in error.errors(include_url=False)]
         raise InvalidRequestError("the request is not valid", faults[:_MAX_FAULTS]) from None
+
+
+def _fault(model: type[BaseModel], found: ErrorDetails, where: str) -> Fault:
+    """What is wrong in the words of every other fault: what was given, and what was expected."""
+    address, kind = _address(found["loc"], where), found["type"]
+    if kind == "extra_forbidden":
+        known = ", ".join(model.model_fields)
+        return Fault(address, "", "unknown key", f"one of {known}" if len(found["loc"]) == 1 else "")
+    if kind == "missing":
+        return Fault(address, "", "missing")
+    expected = found["msg"].partition(", unable to")[0].removeprefix("Input should be ")
+    given = found["input"]
+    problem = f"{str(given)[:60]!r}" if isinstance(given, str | int | float) else f"{_kind(given)} given"
+    return Fault(address, "", problem, _JSON_WORDS.get(expected, expected))
+
+
+def _kind(value: object) -> str:
+    return "null" if value is None else type(value).__name__
 
 
 def _address(location: tuple[int | str, ...], where: str) -> str:

@@ -117,7 +117,8 @@ class Function:
             if task is not None:
                 return self.tasks[task](host, event)
             if "httpMethod" not in event:
-                raise InvalidRequestError(f"the event is no request; keys taken: {sorted(self.tasks)}")
+                tasks = f", or a task: an object with the key {' or '.join(sorted(self.tasks))}" if self.tasks else ""
+                raise InvalidRequestError(f"the event is no request; send one as API Gateway does{tasks}")
             return self._answer(call, context)
         finally:
             call.meter.flush(host.write_metrics, host.service.clock())

@@ -78,7 +78,7 @@ class ChainMark(Context):
     x_end: float
     """When it was last seen; equal to ``x`` for a moment."""
     timed: bool
-    """False when it has no time; it then stands at the left edge."""
+    """False when it has no time; it then stands at the left edge, or by its order where nothing has a time."""
     symptom: str
     """Its name; of a merged mark the first one's."""
     merged: int

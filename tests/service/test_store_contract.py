@@ -269,6 +269,23 @@ def test_a_token_counts_once_however_many_bring_it(store: Store) -> None:
     assert item["n"] == 4
 
 
+def test_what_was_counted_can_be_taken_back_once(store: Store) -> None:
+    place = ("NODE#c#n1", "MONTH#2026-06")
+    assert not store.verdicts.uncount(*place, "job1:0")
+    for token in ("job1:0", "job2:0"):
+        store.verdicts.count_once(*place, token, ttl=1)
+    assert store.verdicts.uncount(*place, "job1:0")
+    assert not store.verdicts.uncount(*place, "job1:0")
+    item = store.verdicts.get(*place)
+    assert item is not None
+    assert (item["n"], list(item["seen"])) == (1, ["job2:0"])
+    assert store.verdicts.uncount(*place, "job2:0")
+    emptied = store.verdicts.get(*place)
+    assert emptied is not None
+    assert (emptied["n"], list(emptied.get("seen", ()))) == (0, [])
+    assert store.verdicts.count_once(*place, "job1:0", ttl=1)
+
+
 def test_an_item_over_the_limit_is_refused(store: Store) -> None:
     with pytest.raises(StoreError):
         store.sessions.put({"pk": "p", "sk": "s", "text": "x" * 420_000})

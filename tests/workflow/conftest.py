@@ -9,7 +9,6 @@ import pytest
 
 from attribution_service.stores.crashing import CrashPlan, crashing_store
 from service_kit import fast_folder, local_folder_store, moto_store
-from workflow_kit import fresh_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,10 +42,3 @@ def store(request: pytest.FixtureRequest, folder: Path) -> Iterator[Store]:
         return
     with local_folder_store(folder) as made:
         yield made if request.param == "local" else crashing_store(made, CrashPlan(0.0))
-
-
-@pytest.fixture(scope="module", params=["local", "aws"])
-def lasting_store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    """A store of each kind for all examples of a property; each takes names of its own."""
-    with fresh_store(request.param) as made:
-        yield made

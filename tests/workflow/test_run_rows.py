@@ -15,6 +15,7 @@ from attribution_service.run_rows import RunRows
 from attribution_service.stores.crashing import CrashPlan, InjectedCrashError, crashing_store
 from attribution_service.ulids import new_ulid
 from service_kit import START
+from workflow_kit import fresh_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,12 +180,21 @@ def test_rows_that_are_written_at_once_are_counted_once(rows: RunRows) -> None:
 STEPS = st.lists(st.tuples(st.integers(0, 5), st.sampled_from(FOUR[:3]), st.booleans()), min_size=1, max_size=12)
 
 
-@settings(max_examples=20, deadline=None)
-@given(steps=STEPS, seed=st.integers(0, 1 << 30))
-def test_totals_are_exact_wherever_a_writer_dies(
-    lasting_store: Store, steps: list[tuple[int, str, bool]], seed: int
-) -> None:
+@pytest.mark.parametrize(("kind", "examples"), [("local", 40), ("aws", 6)])
+def test_totals_are_exact_wherever_a_writer_dies(kind: str, examples: int) -> None:
     """Each step is tried again until it is through, by a writer that dies before and after its writes."""
+    with fresh_store(kind) as store:
+
+        @settings(max_examples=examples, deadline=None)
+        @given(steps=STEPS, seed=st.integers(0, 1 << 30))
+        def dying_writers(steps: list[tuple[int, str, bool]], seed: int) -> None:
+            drill(store, steps, seed)
+
+        dying_writers()
+
+
+def drill(lasting_store: Store, steps: list[tuple[int, str, bool]], seed: int) -> None:
+    """One run of its own."""
     plan = CrashPlan(0.3, seed)
     run = new_ulid(START)
     rows = RunRows.of(crashing_store(lasting_store, plan), Clock())

@@ -36,5 +36,5 @@ def _failures(service: Service, cluster: str, node: str) -> int:
     tokens: set[str] = set()
     for month in months:
         item = service.store.verdicts.get(node_pk(cluster, node), counter_key(month))
-        tokens.update(item["seen"] if item else ())
+        tokens.update(item.get("seen", ()) if item else ())
     return sum(token[: len(since)] >= since for token in tokens)

@@ -158,6 +158,10 @@ class ItemTable(Protocol):
         """
         ...
 
+    def uncount(self, pk: str, sk: str, token: str) -> bool:
+        """Take one from ``n`` and forget ``token``, if it was counted; whether it was."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Store:

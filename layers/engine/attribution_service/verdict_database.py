@@ -119,8 +119,16 @@ class VerdictDatabase:
         execute("INSERT INTO verdict_text (rowid, text) VALUES (?, ?)", (run, _searched(head)))
 
     def _context(self, verdict: EnrichedVerdict) -> int:
-        """The row of the job's attempt, made or brought up to date."""
+        """The row of the job's attempt, made or brought up to date; an earlier run that comes late knows less."""
         values = _context_row(verdict)
+        later = self.connection.execute(
+            "SELECT context.id FROM execution_context AS context JOIN attribution_run AS run "
+            "ON run.execution_context_id = context.id "
+            "WHERE (cluster, job_id, attempt) = (?, ?, ?) AND run.attributed_at > ? AND run.run_id <> ? LIMIT 1",
+            (*values[: len(_IDENTITY)], _attributed_at(verdict), verdict.run_id),
+        ).fetchone()
+        if later is not None:
+            return int(later[0])
         late = ", ".join(f"{name} = excluded.{name}" for name in _CONTEXT_COLUMNS if name not in _IDENTITY)
         found = self.connection.execute(
             f"INSERT INTO execution_context ({', '.join(_CONTEXT_COLUMNS)}) "  # noqa: S608 -- column names of this file
@@ -193,12 +201,16 @@ def _context_row(verdict: EnrichedVerdict) -> tuple[str | int | None, ...]:
     )
 
 
+def _attributed_at(verdict: EnrichedVerdict) -> str:
+    return verdict.attributed_at or rfc3339(0)
+
+
 def _run_row(verdict: EnrichedVerdict) -> dict[str, str | int | None]:
     root = verdict.root_cause
     return {
         "run_id": verdict.run_id,
         "attributor_id": verdict.attributor_id,
-        "attributed_at": verdict.attributed_at or rfc3339(0),
+        "attributed_at": _attributed_at(verdict),
         "terminal_state": verdict.terminal_state.value,
         "sub_domain": verdict.sub_domain.value,
         "outcome": verdict.outcome.value,

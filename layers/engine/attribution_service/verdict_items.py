@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RunItem",
+    "blamed_ever",
     "counter_key",
+    "day_key",
+    "failure_pk",
     "feedback_month",
     "feedback_pk",
     "head_of",
+    "node_item",
     "node_pk",
+    "node_sk",
+    "recency",
     "run_pk",
     "run_prefix",
     "whole_verdict",
@@ -74,10 +80,9 @@ class RunItem:
         return f"{run_prefix(self.attempt)}{self.verdict.run_id}"
 
     @property
-    def failure(self) -> tuple[str, str]:
-        """(month, token) under which this failure is counted: by the day on which the job ended, whatever the run."""
-        end = seconds_of(str(self.verdict.job.get("end") or "")) or self.at
-        return day_of(end)[:7], f"{day_of(end)}:{self.job_id}:{self.attempt}"
+    def day(self) -> str:
+        """The UTC day on which the job ended, or was attributed where that is not known."""
+        return day_of(seconds_of(str(self.verdict.job.get("end") or "")) or self.at)
 
     @property
     def bad_nodes(self) -> list[str]:
@@ -112,21 +117,20 @@ class RunItem:
             **_job_facts(verdict.job),
         }
 
-    def item(self, objects: ObjectStore) -> Item:
-        """The run's item; a body too long for it is stored as an object first."""
+    def item(self, objects: ObjectStore, earlier: Item | None = None) -> Item:
+        """The run's item; a body too long for it is stored as an object first.
+
+        ``earlier`` is the item that it replaces, whose nodes have to be found again when they are blamed no more.
+        """
         body = self.verdict.model_dump_json(by_alias=True)
         where: Item = {"body": body}
         if len(json.dumps(body)) > _BODY_LIMIT:
             key = f"verdicts/{self.cluster}/{self.job_id}/{self.attempt}/{self.verdict.run_id}.json"
             objects.put(key, body.encode())
             where = {"object": key}
-        keys = {"pk": self.pk, "sk": self.sk, "cluster_day": f"{self.cluster}#{day_of(self.at)}"}
-        return {**self.head(), **where, **keys, "blamed": self.bad_nodes}
-
-    def node_item(self, node: str) -> Item:
-        """The small item by which a node's verdicts are found."""
-        keys = {"pk": node_pk(self.cluster, node), "sk": f"{self.job_id}#{self.attempt:06d}"}
-        return {**self.head(), **keys, "cluster_node": f"{self.cluster}#{node}"}
+        keys = {"pk": self.pk, "sk": self.sk, "cluster_day": day_key(self.cluster, self.at)}
+        nodes = {"blamed": self.bad_nodes, "no_longer": sorted(blamed_ever(earlier) - set(self.bad_nodes))}
+        return {**self.head(), **where, **keys, **nodes}
 
 
 def run_pk(cluster: str, job_id: str) -> str:
@@ -144,6 +148,34 @@ def node_pk(cluster: str, node: str) -> str:
     return f"NODE#{cluster}#{node}"
 
 
+def node_sk(job_id: str, attempt: int) -> str:
+    """Sort key of an attempt within a node's partition."""
+    return f"{job_id}#{attempt:06d}"
+
+
+def node_item(run: Item, node: str) -> Item:
+    """The small item by which a node's verdicts are found: the head of a run's item."""
+    head = {name: run[name] for name in ("at", *INDEX_ATTRIBUTES) if name in run}
+    cluster = str(run["cluster"])
+    keys = {"pk": node_pk(cluster, node), "sk": node_sk(str(run["job_id"]), int(run["attempt"]))}
+    return {**head, **keys, "cluster_node": f"{cluster}#{node}"}
+
+
+def blamed_ever(run: Item | None) -> set[str]:
+    """The nodes that a run's item blames, and those that it blamed before it was written anew."""
+    return set() if run is None else {*run.get("blamed", ()), *run.get("no_longer", ())}
+
+
+def day_key(cluster: str, at: int) -> str:
+    """Partition of the listing by day (``at`` in seconds since the epoch)."""
+    return f"{cluster}#{day_of(at)}"
+
+
+def failure_pk(cluster: str, job_id: str) -> str:
+    """Partition that remembers on which day each attempt of a job is counted."""
+    return f"FAILURE#{cluster}#{job_id}"
+
+
 def counter_key(month: str) -> str:
     """Sort key of a node's counter of one month (``2026-06``)."""
     return f"MONTH#{month}"
@@ -157,6 +189,11 @@ def feedback_pk(cluster: str, job_id: str) -> str:
 def feedback_month(cluster: str, seconds: float) -> str:
     """Partition of the index ``by_day`` under which a month's judgements of a cluster are found."""
     return f"FEEDBACK#{cluster}#{day_of(seconds)[:7]}"
+
+
+def recency(run: Item) -> tuple[int, str]:
+    """By what the latest run of an attempt is the greatest."""
+    return int(run["at"]), str(run["run_id"])
 
 
 def head_of(item: Item) -> VerdictHead:

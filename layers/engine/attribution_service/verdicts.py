@@ -11,18 +11,18 @@ from attribution_service.errors import InvalidRequestError, NotFoundError
 from attribution_service.history import node_history
 from attribution_service.model import Feedback, VerdictPage, VerdictReceipt
 from attribution_service.paging import page_limit, walk
-from attribution_service.ports import ItemChangedError, ItemExistsError, ObjectMissingError
+from attribution_service.ports import ItemExistsError, ObjectMissingError
 from attribution_service.records import CLUSTERS_PK
 from attribution_service.sessions import callers_clusters
+from attribution_service.settling import settle
 from attribution_service.times import SECONDS_A_DAY, day_of, rfc3339, seconds_of
 from attribution_service.ulids import new_ulid
 from attribution_service.verdict_items import (
     RunItem,
-    counter_key,
     feedback_month,
     feedback_pk,
     head_of,
-    node_pk,
+    recency,
     run_pk,
     run_prefix,
     whole_verdict,
@@ -48,35 +48,25 @@ __all__ = [
 ]
 
 _DAYS = 30
-_COUNTER_DAYS = 400
 
 
 def write_verdict(service: Service, caller: Caller, verdict: EnrichedVerdict) -> VerdictReceipt:
-    """Store a run's verdict; the same run overwrites itself. Listings show the latest run of an attempt."""
+    """Store a run's verdict; the same run overwrites itself. Listings and counters follow the latest run of an attempt.
+
+    Tried again after whatever it met, it does what is missing and nothing twice.
+    """
     run = _run(service, verdict)
     caller.require(run.cluster)
     table = service.store.verdicts
     with suppress(ItemExistsError):
         table.put({"pk": CLUSTERS_PK, "sk": run.cluster}, if_absent=True)
-    before = table.get(run.pk, run.sk)  # this very run, when it is attributed again
-    table.put(run.item(service.store.objects))
-    for node in set(before["blamed"] if before else ()) - set(run.bad_nodes):
-        table.delete(node_pk(run.cluster, node), f"{run.job_id}#{run.attempt:06d}", expect={"run_id": verdict.run_id})
-    if _is_latest(service, run):
-        for node in run.bad_nodes:
-            with suppress(ItemExistsError):  # a later run blames it too
-                table.put(run.node_item(node), if_absent=True, or_before=("at", run.at + 1))
-    month, token = run.failure
-    ttl = service.now() + _COUNTER_DAYS * SECONDS_A_DAY
-    counted = [
-        table.count_once(node_pk(run.cluster, node), counter_key(month), token, ttl=ttl) for node in run.bad_nodes
-    ]
+    table.put(run.item(service.store.objects, table.get(run.pk, run.sk)))
     return VerdictReceipt(
         cluster=run.cluster,
         job_id=run.job_id,
         attempt=run.attempt,
         run_id=verdict.run_id,
-        counted_nodes=sum(counted),
+        counted_nodes=settle(service, run),
     )
 
 
@@ -175,35 +165,18 @@ def _run(service: Service, verdict: EnrichedVerdict) -> RunItem:
     return RunItem(verdict, str(job["cluster"]), str(job["job_id"]), attempt, at)
 
 
-def _is_latest(service: Service, run: RunItem) -> bool:
-    """Take every run but the latest of this attempt out of the listings; whether this one is the latest."""
-    table = service.store.verdicts
-    runs = list(table.query(run.pk, run_prefix(run.attempt)))
-    latest = max(runs, key=_recency)
-    for item in runs:
-        if item["sk"] == latest["sk"]:
-            continue
-        if item.get("cluster_day"):
-            with suppress(ItemChangedError):
-                table.update(run.pk, item["sk"], {"cluster_day": None}, expect={})
-        for node in set(item.get("blamed", ())) - set(latest.get("blamed", ())):
-            place = node_pk(run.cluster, node)
-            table.delete(place, f"{run.job_id}#{run.attempt:06d}", expect={"run_id": item["run_id"]})
-    return bool(latest["sk"] == run.sk)
-
-
 def runs_of(service: Service, caller: Caller, key: VerdictKey) -> list[VerdictHead]:
     """The heads of every run of one attempt (the latest attempt unless said otherwise), newest first; maybe none."""
     caller.require_found(key.cluster, "verdict on this job")
     runs = _attempt_items(service, key)
-    return [head_of(item) for item in sorted(runs, key=_recency, reverse=True)]
+    return [head_of(item) for item in sorted(runs, key=recency, reverse=True)]
 
 
 def _run_item(service: Service, key: VerdictKey) -> Item:
     runs = [item for item in _attempt_items(service, key) if key.run_id in (None, item["run_id"])]
     if not runs:
         raise NotFoundError("there is no verdict on this job", cluster=key.cluster, job_id=key.job_id)
-    return max(runs, key=_recency)
+    return max(runs, key=recency)
 
 
 def _attempt_items(service: Service, key: VerdictKey) -> list[Item]:
@@ -213,10 +186,6 @@ def _attempt_items(service: Service, key: VerdictKey) -> list[Item]:
         newest = table.query_page(pk, limit=1, descending=True).items
         attempt = int(newest[0]["attempt"]) if newest else 0
     return list(table.query(pk, f"{run_prefix(attempt)}{key.run_id or ''}"))
-
-
-def _recency(item: Item) -> tuple[int, str]:
-    return int(item["at"]), str(item["run_id"])
 
 
 def _days(service: Service, query: VerdictQuery) -> list[str]:

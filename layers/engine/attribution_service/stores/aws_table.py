@@ -137,6 +137,18 @@ class DynamoTable:
             return False
         return True
 
+    def uncount(self, pk: str, sk: str, token: str) -> bool:
+        """Take one back if the token was counted; an emptied set is no attribute any more."""
+        places = _Places()
+        n, seen = places.name("n"), places.name("seen")
+        expression = f"ADD {n} {places.value(-1)} DELETE {seen} {places.value({token})}"
+        condition = f"contains({seen}, {places.value(token)})"
+        try:
+            self._write("update_item", pk, sk, places, condition, Key=_key(pk, sk), UpdateExpression=expression)
+        except ItemChangedError:
+            return False
+        return True
+
     def _pages(self, pk: str, prefix: str, **more: Any) -> Iterator[dict[str, Any]]:
         yield from self._client.get_paginator("query").paginate(**self._partition(pk, prefix), **more)
 

@@ -120,6 +120,12 @@ class _CrashingTable:
         self.plan.point(f"after count {sk}")
         return counted
 
+    def uncount(self, pk: str, sk: str, token: str) -> bool:
+        self.plan.point(f"before uncount {sk}")
+        forgotten = self.inner.uncount(pk, sk, token)
+        self.plan.point(f"after uncount {sk}")
+        return forgotten
+
     def get(self, pk: str, sk: str) -> Item | None:
         return self.inner.get(pk, sk)
 

@@ -138,6 +138,15 @@ class LocalTable:
         )
         return self._database.write(statement, [pk, sk, document, token, ttl, token]) > 0
 
+    def uncount(self, pk: str, sk: str, token: str) -> bool:
+        """Take one back if the token was counted."""
+        statement = (
+            f"UPDATE {self._table} SET doc = json_remove(json_set(doc, '$.n', json_extract(doc, '$.n') - 1), "  # noqa: S608 -- our table's name
+            "(SELECT fullkey FROM json_each(doc, '$.seen') WHERE value = ?)) "
+            "WHERE pk = ? AND sk = ? AND EXISTS (SELECT 1 FROM json_each(doc, '$.seen') WHERE value = ?)"
+        )
+        return self._database.write(statement, [token, pk, sk, token]) > 0
+
     def expire(self, now: int) -> int:
         """Drop items whose ``ttl`` has passed, as the other back end does by itself; how many there were."""
         return self._database.write(f"DELETE FROM {self._table} WHERE {_attribute('ttl')} < ?", [now])  # noqa: S608 -- our table's name

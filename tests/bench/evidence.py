@@ -9,12 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attribution_lib.observation import Source
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from attribution_lib.rules.plan import ExtractionPlan
 
-__all__ = ["entries_body", "hit_lines", "quiet_templates", "slabs", "system_lines", "text"]
+__all__ = ["entries_body", "hit_lines", "quiet_templates", "slabs", "system_lines", "system_log_lines", "text"]
 
 _ROOT = Path(__file__).parents[2]
 _RANKS = 64
@@ -117,6 +119,11 @@ def system_lines(plan: ExtractionPlan, kinds: int = 20) -> list[str]:
     return list(islice(found, kinds))
 
 
+def system_log_lines() -> list[str]:
+    """All real lines of system logs that the samples hold, in a fixed order."""
+    return sorted({line for source, line in _sampled() if source == Source.SYSLOG})
+
+
 def _tested_lines() -> Iterator[str]:
     for path in sorted((_ROOT / "rules").glob("*.test.toml")):
         for hit in tomllib.loads(path.read_text()).get("hit", ()):
@@ -124,8 +131,13 @@ def _tested_lines() -> Iterator[str]:
 
 
 def _sample_lines() -> Iterator[str]:
+    yield from (line for _, line in _sampled())
+
+
+def _sampled() -> Iterator[tuple[str, str]]:
+    """(source, line) of every line among the samples."""
     lines = (_ROOT / "samples" / "lines.tsv").read_text().splitlines()[1:]
-    yield from (line.split("\t")[2] for line in lines)
+    yield from (tuple(line.split("\t")[1:3]) for line in lines)  # type: ignore[misc] # two of each
 
 
 def text(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import EventType
 from attribution_lib.phases.stages import Stage, unwatched
-from attribution_lib.rules.cascade import CascadeScope
+from attribution_lib.rules.bad_events import BadEvents, CascadeScope
 from attribution_lib.rules.contexts import FilterContext, RefinerContext, SymptomSet
 from attribution_lib.rules.model import RefinerPriority
 
@@ -56,8 +56,9 @@ class CrashLog:
 def apply_filters(stream: EventStream, job: JobInfo, engine: RuleEngine, crashes: CrashLog) -> None:
     """Run every deciding filter in priority order over the whole stream."""
     context = FilterContext(stream, job, engine.registry)
+    staged = engine.staged_names
     for rule in engine.filters:
-        if rule.provenance.name not in engine.staged_names:
+        if rule.provenance.name not in staged:
             crashes.guard(rule.provenance, lambda rule=rule: rule.apply(context))  # type: ignore[misc] # bound now
 
 
@@ -70,27 +71,24 @@ def apply_refiners(
     """
     scrub = _between(engine, RefinerPriority.SCRUB, RefinerPriority.FINAL)
     final = _between(engine, RefinerPriority.FINAL, RefinerPriority.POST_OUTCOME)
-    bad = stream.events(type=EventType.BAD_NODE)
-    groups: dict[str | None, list[Event]] = {}
-    for event in bad:
-        groups.setdefault(event.node, []).append(event)
-    nodes = sorted(groups, key=lambda name: (name is None, name or ""))
+    bad = BadEvents(stream.events(type=EventType.BAD_NODE))
+    nodes = _ByNode(bad)
     for rule in scrub:
         if _keeps_to_its_node(rule):
             _run((rule,), bad, None, stream, job, engine, crashes)
-        else:
-            for node in nodes:
-                _run((rule,), groups[node], node, stream, job, engine, crashes)
+        elif _may_act(rule, bad):
+            for node, inside in nodes.all():
+                _run((rule,), inside, node, stream, job, engine, crashes)
     _discard_metric_repeats(stream)
     watch(Stage.SCRUBBED, stream)
-    _run(final, stream.events(type=EventType.BAD_NODE), None, stream, job, engine, crashes)
+    _run(final, BadEvents(stream.events(type=EventType.BAD_NODE)), None, stream, job, engine, crashes)
 
 
 def apply_post_outcome(
     stream: EventStream, job: JobInfo, engine: RuleEngine, choice: OutcomeChoice, crashes: CrashLog
 ) -> None:
     """Run the POST_OUTCOME refiners, which may add alternatives and notes, lower confidence or set the outcome."""
-    events = stream.events(type=EventType.BAD_NODE)
+    events = BadEvents(stream.events(type=EventType.BAD_NODE))
     rules = _between(engine, RefinerPriority.POST_OUTCOME, None)
     _run(rules, events, None, stream, job, engine, crashes, choice=choice)
 
@@ -100,19 +98,41 @@ def _keeps_to_its_node(rule: RefinerRule) -> bool:
     return rule.relation is not None and rule.relation.scope in (CascadeScope.NODE, CascadeScope.DEVICE)
 
 
+def _may_act(rule: RefinerRule, events: BadEvents) -> bool:
+    """A rule that names its symptoms is not called where none of them is present."""
+    return not rule.symptoms or not rule.symptoms.isdisjoint(events.symptoms)
+
+
+class _ByNode:
+    """Bad events node by node, the unplaced ones last; split up when a rule first asks."""
+
+    def __init__(self, bad: BadEvents) -> None:
+        self._bad = bad
+        self._groups: list[tuple[str | None, BadEvents]] | None = None
+
+    def all(self) -> list[tuple[str | None, BadEvents]]:
+        """Every node with its events."""
+        if self._groups is None:
+            groups: dict[str | None, list[Event]] = {}
+            for event in self._bad:
+                groups.setdefault(event.node, []).append(event)
+            nodes = sorted(groups, key=lambda name: (name is None, name or ""))
+            self._groups = [(node, BadEvents(groups[node])) for node in nodes]
+        return self._groups
+
+
 def _between(engine: RuleEngine, low: int, high: int | None) -> Sequence[RefinerRule]:
+    staged = engine.staged_names
     return [
         rule
         for rule in engine.refiners
-        if rule.priority >= low
-        and (high is None or rule.priority < high)
-        and rule.provenance.name not in engine.staged_names
+        if rule.priority >= low and (high is None or rule.priority < high) and rule.provenance.name not in staged
     ]
 
 
 def _run(  # noqa: PLR0913, PLR0917 -- one sub-phase needs exactly this; a context object would only rename it
     rules: Iterable[RefinerRule],
-    events: list[Event],
+    events: BadEvents,
     node: str | None,
     stream: EventStream,
     job: JobInfo,
@@ -121,18 +141,16 @@ def _run(  # noqa: PLR0913, PLR0917 -- one sub-phase needs exactly this; a conte
     *,
     choice: OutcomeChoice | None = None,
 ) -> None:
-    present = frozenset(event.symptom for event in events if event.symptom is not None)
     for rule in rules:
-        if rule.symptoms and rule.symptoms.isdisjoint(present):
+        if not _may_act(rule, events):
             continue
-        alive = [event for event in events if event.state == "active"]
         context = RefinerContext(
             event_stream=stream,
             job=job,
             registry=engine.registry,
-            my_bad_nodes=alive,
+            my_bad_nodes=events,
             node=node,
-            symptoms=SymptomSet(alive, stream) if alive else None,
+            symptoms=SymptomSet(events, stream) if events else None,
             choice=choice,
         )
         crashes.guard(rule.provenance, lambda rule=rule, context=context: rule.apply(context))  # type: ignore[misc] # bound now

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from attribution_lib.taxonomy import Confidence, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from attribution_lib.events.event import Event, ExplainedBy
     from attribution_lib.events.stream import EventStream
     from attribution_lib.job.model import JobInfo
+    from attribution_lib.rules.bad_events import BadEvents
     from attribution_lib.rules.registry import GeneratedSymptomRegistry
 
 __all__ = ["CollectorContext", "FilterContext", "OutcomeChoice", "RefinerContext", "SymptomSet"]
@@ -21,7 +22,7 @@ __all__ = ["CollectorContext", "FilterContext", "OutcomeChoice", "RefinerContext
 class SymptomSet:
     """The symptoms of a set of bad events, with the ways to remove one."""
 
-    def __init__(self, events: Sequence[Event], stream: EventStream) -> None:
+    def __init__(self, events: Iterable[Event], stream: EventStream) -> None:
         self._events = events
         self._stream = stream
 
@@ -82,8 +83,8 @@ class RefinerContext:
     event_stream: EventStream
     job: JobInfo
     registry: GeneratedSymptomRegistry
-    my_bad_nodes: Sequence[Event]
-    """The bad events in view: one node's in SCRUB, the job's from FINAL on, in order."""
+    my_bad_nodes: BadEvents
+    """The active bad events in view, in order: one node's in SCRUB (a cascade's: all of them), the job's from FINAL."""
     node: str | None = None
     symptoms: SymptomSet | None = None
     choice: OutcomeChoice | None = None

@@ -16,6 +16,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,17 +30,24 @@ __all__ = ["SECTION"]
 _LINES = 100
 _SESSION = "/v2/attributor/default:bench:0/observation"
 _RATIO = 0.25
+_ROUNDS = 5
+"""Of each of the two, in turn; the best one counts: what else runs on the machine only ever makes a round slower."""
 _MEMORY = Path("/dev/shm")  # noqa: S108 -- a RAM disk; what is made there has a random name
 
 
 def _run(bench: Bench) -> Outcome:
     requests = bench.count(400)
-    logging.getLogger("attribution").setLevel(logging.WARNING)
     with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as memory:
         figures: dict[str, Any] = {"sync_ms": {"memory": _sync(Path(memory)), "disk": _sync(bench.folder)}}
         for clients in (1, 8):
-            empty = _measure(Path(memory), clients, requests, empty=True)
-            real = _measure(Path(memory), clients, requests, empty=False)
+            rounds = [
+                (
+                    _measure(Path(memory) / f"{number}", clients, requests, empty=True),
+                    _measure(Path(memory) / f"{number}", clients, requests, empty=False),
+                )
+                for number in range(_ROUNDS)
+            ]
+            empty, real = (max(column, key=itemgetter("requests_per_cpu_s")) for column in zip(*rounds, strict=True))
             figures[f"{clients}_clients"] = {
                 "ratio": round(real["requests_per_cpu_s"] / empty["requests_per_cpu_s"], 3),
                 "observations": real,
@@ -122,6 +130,7 @@ def _server(place: Path, *, empty: bool) -> Iterator[int]:
             server.gateway.handlers = dict.fromkeys(server.gateway.handlers, _empty_handler())
         else:
             open_session(server.gateway.host.service, EVERYTHING, OpenRequest(job={"job_id": "bench"}))
+        logging.getLogger("attribution").setLevel(logging.WARNING)  # as the command does; loading handlers sets another
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         try:

@@ -23,8 +23,10 @@ _BUILT_IN = {
 }
 
 
-def root_line(root: RootCause, engine: RuleEngine | None) -> RootLine:
-    """The line that decided and the lines around it, numbered where the line is."""
+def root_line(root: RootCause | None, engine: RuleEngine | None) -> RootLine | None:
+    """The line that decided and the lines around it, numbered where the line is; None when none did."""
+    if root is None:
+        return None
     before, after = root.context.before, root.context.after
     line = root.line_num
     return RootLine(

@@ -42,13 +42,12 @@ def verdict_context(site: Site, key: VerdictKey) -> VerdictContext:
     run = run_facts(verdict, site.reader.runs(of_attempt))
     judged = site.reader.feedback(FeedbackQuery(cluster=job.cluster, job_id=job.job_id, attempt=job.attempt))
     symptoms = symptom_entries(verdict.symptoms, engine, _SYMPTOMS)
-    root = verdict.root_cause
     return VerdictContext(
         **site.page(PageName.VERDICT, f"Job {job.job_id}: {headline.what}", _notices(run, coverage)),
         job=job,
         run=run,
         headline=headline,
-        root=None if root is None else root_line(root, engine),
+        root=root_line(verdict.root_cause, engine),
         bad_nodes=blamed_nodes(verdict.bad_nodes, verdict.history, _BAD_NODES),
         bad_nodes_total=verdict.bad_nodes_total,
         interesting_nodes=blamed_nodes(verdict.interesting_nodes, verdict.history, _INTERESTING),

@@ -84,10 +84,12 @@ class Offender(Context):
     """The node; ``node device``; ``node ↔ node``; the switch."""
     failures: int
     """Failed jobs that blame it."""
+    episodes: int
+    """The same, with failures less than an hour apart taken together."""
     expected: float
-    """Failures it would have if all parts of its kind failed alike."""
+    """Episodes of an ordinary part of its kind and cluster."""
     probability: float
-    """Of so many failures by chance, corrected for the number of parts looked at."""
+    """Of so many episodes by chance, corrected for the number of parts looked at."""
     trend: Trend
     """Second half of the window against the first."""
     points: tuple[TrendPoint, ...]
@@ -133,7 +135,7 @@ class MeanTime(Context):
     high: float | None
     """Upper bound; null with fewer than one."""
     node_hours: float | None
-    """Node-hours of failed jobs for each such failure; null when unknown."""
+    """Node-hours of the jobs with verdicts, for each such failure; null when unknown."""
 
 
 class Cohort(Context):

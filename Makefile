@@ -38,6 +38,7 @@ lint: $(STAMP) ## formatting, lint, types, import direction, file sizes, rules
 	$(BIN)/attribution rules lock --check
 	$(BIN)/attribution rules docs --check
 	$(BIN)/attribution connectors --docs docs/reference/configuration.md --check
+	$(BIN)/python scripts/write_dashboard_schemas.py --check
 
 test: lint ## every test that needs no extra server
 	$(BIN)/attribution rules test
@@ -56,6 +57,7 @@ docs: $(STAMP) ## write the generated reference pages
 	$(BIN)/attribution rules docs
 	$(BIN)/attribution connectors --docs docs/reference/configuration.md
 	$(BIN)/python scripts/sample_configs.py
+	$(BIN)/python scripts/write_dashboard_schemas.py
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

@@ -57,9 +57,7 @@ def fleet_context(site: Site, filters: FleetFilters) -> FleetContext:
     refused = site.reader.capabilities.partitioned and not filters.cluster
     query = FleetQuery(since=since, until=until, cluster=filters.cluster or None)
     rows = [] if refused else list(site.reader.fleet(query))
-    weights = costs(rows, site.gpus_per_node)
-    failures = sum(cost.failures for cost in weights.values())
-    hours = sum(cost.gpu_hours for cost in weights.values())
+    weights = _weights(rows, site.gpus_per_node)
     return FleetContext(
         **site.page(PageName.FLEET, "Fleet", [Notice(level=NoticeLevel.WARNING, text=_REQUIREMENT)] if refused else ()),
         filters=filters,
@@ -68,23 +66,30 @@ def fleet_context(site: Site, filters: FleetFilters) -> FleetContext:
         since=rfc3339(since),
         until=rfc3339(until),
         verdicts=len(rows),
-        failures=failures,
+        failures=sum(weight.failures for weight in weights),
         offenders=tuple(_offender(found, since, until) for found in repeat_offenders(rows)[:_SHOWN]),
         cohorts=tuple(_cohort(found) for found in job_cohorts(rows, until - since)[:_SHOWN]),
-        sub_domains=tuple(
-            SubDomainWeight(
-                sub_domain=domain,
-                failures=cost.failures,
-                share=round(cost.failures / failures, 4) if failures else 0.0,
-                gpu_hours=round(cost.gpu_hours, 1),
-                gpu_hours_share=round(cost.gpu_hours / hours, 4) if hours else 0.0,
-                unknown_hours=cost.unknown,
-            )
-            for domain, cost in sorted(weights.items(), key=lambda known: -known[1].failures)
-        ),
+        sub_domains=weights,
         mean_times=_mean_times(rows, until - since),
         gpus_per_node=site.gpus_per_node,
         method=METHOD,
+    )
+
+
+def _weights(rows: Sequence[FleetRow], gpus_per_node: int) -> tuple[SubDomainWeight, ...]:
+    found = costs(rows, gpus_per_node)
+    failures = sum(cost.failures for cost in found.values())
+    hours = sum(cost.gpu_hours for cost in found.values())
+    return tuple(
+        SubDomainWeight(
+            sub_domain=domain,
+            failures=cost.failures,
+            share=round(cost.failures / failures, 4) if failures else 0.0,
+            gpu_hours=round(cost.gpu_hours, 1),
+            gpu_hours_share=round(cost.gpu_hours / hours, 4) if hours else 0.0,
+            unknown_hours=cost.unknown,
+        )
+        for domain, cost in sorted(found.items(), key=lambda known: -known[1].failures)
     )
 
 

@@ -99,14 +99,16 @@ class SymptomCard(Context):
 
 
 class CascadeLink(Context):
-    """A rule by which one symptom explains another."""
+    """A rule by which symptoms explain others."""
 
     rule: str
     """The cascade's name: the key of its page."""
     cause: str
-    """The symptom that explains."""
+    """The symptoms that explain: the first three and how many more."""
     consequence: str
-    """The symptom that is explained."""
+    """The symptoms that are explained, likewise."""
+    scope: str
+    """How far a cause reaches: the same ``device``, ``rank`` or ``node``, or the whole ``job``."""
     docs: str
     """Why."""
 

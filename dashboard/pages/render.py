@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from dashboard.pages.assets import versions
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["JSON", "Page", "links_of", "rendered"]
 
 JSON = "application/json"
+_OK = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,18 @@ def links_of(request: PageRequest) -> Links:
 
 def rendered(request: PageRequest, shape: Shape, page: Page, *, status: int = 200) -> PageAnswer:
     """The page in the form that was asked for."""
+    headers = {} if status != _OK or page.cookies else {"ETag": _version(shape, page)}
     if shape is Shape.JSON:
-        return PageAnswer(status, page.context.model_dump_json().encode(), JSON)
+        return PageAnswer(status, page.context.model_dump_json().encode(), JSON, headers)
     at = links_of(request)
     twin = at.page(page.twin) if page.twin else ""
     template = environment().get_template(page.template)
     text = template.render(context=page.context, at=at, twin=twin, **page.more)
-    return PageAnswer(status, text.encode("utf-8", "replace"), cookies=page.cookies)
+    return PageAnswer(status, text.encode("utf-8", "replace"), headers=headers, cookies=page.cookies)
+
+
+def _version(shape: Shape, page: Page) -> str:
+    """A weak tag of what the page says, when it was made aside; another program's page is another version."""
+    said = page.context.model_copy(update={"made_at": ""}).model_dump_json()
+    parts = (shape.value, page.template, said, repr(sorted(versions().items())), str(page.more))
+    return f'W/"{sha256("".join(parts).encode("utf-8", "replace")).hexdigest()[:32]}"'

@@ -51,7 +51,7 @@ class _Route:
 
 
 def _path(pattern: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"<(\w+)>", r"(?P<\1>[^/]+)", pattern))
+    return re.compile(re.sub(r"(?<!\?P)<(\w+)>", r"(?P<\1>[^/]+)", pattern))
 
 
 _VERDICT = "/verdict/<cluster>/<job_id>/(?P<attempt>\\d{1,6})"

@@ -1,9 +1,10 @@
-"""The read side: stored verdicts and judgements on them, the rules, the service's health and its OpenAPI document."""
+"""The read side: stored verdicts and judgements, rules, health, OpenAPI; and the pages over them (``with_pages``)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from attribution_blueprint.pages import with_pages
 from attribution_service.http.answers import created, ok
 from attribution_service.http.function import Function
 from attribution_service.model import FeedbackRequest, VerdictKey, VerdictQuery
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from aws_lambda_powertools.event_handler import Response
 
 function = Function("verdicts")
-app = function.resolver
-handler = function.handler
+app, handler = function.resolver, with_pages(function.handler)
 
 
 @app.get("/v2/verdict")

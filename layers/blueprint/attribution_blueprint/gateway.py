@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote
 from uuid import uuid4
 
+from attribution_blueprint.pages import CATCH_ALL
 from attribution_service.errors import NotFoundError, ServiceError
 from attribution_service.http.problems import PROBLEM_JSON, problem_document
 
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
 
     from attribution_blueprint.deployment import Deployment, Handler, Route
     from attribution_service.http.host import Host
+    from dashboard.pages.library import Library
 
-__all__ = ["Answer", "Gateway", "Invocation", "Request", "answer_problem"]
+__all__ = ["Answer", "Gateway", "Invocation", "Request", "answer_problem", "is_page"]
 
 _STAGE = "local"
+_PAGES = "VerdictsFunction"
+"""Who answers the catch-all route of the dashboard's own API."""
+
+_API = "/v2"
 
 
 class _MethodNotAllowedError(ServiceError):
@@ -63,6 +69,8 @@ class Invocation:
     function_name: str
     attribution_host: Host | None
     timeout: float
+    attribution_library: Library | None = None
+    """What the pages are made from; None serves none."""
     aws_request_id: str = field(default_factory=lambda: str(uuid4()))
     memory_limit_in_mb: int = 1024
     started: float = field(default_factory=time.monotonic)
@@ -80,16 +88,25 @@ class Invocation:
 class Gateway:
     """Routes requests to handlers; used by many threads at once."""
 
-    def __init__(self, deployment: Deployment, handlers: Mapping[str, Handler], host: Host | None) -> None:
+    def __init__(
+        self,
+        deployment: Deployment,
+        handlers: Mapping[str, Handler],
+        host: Host | None,
+        library: Library | None = None,
+    ) -> None:
         self._routes = deployment.routes
         self._timeouts = {name: function.timeout for name, function in deployment.functions.items()}
         self._names = {function.folder.name: name for name, function in deployment.functions.items()}
         self.handlers = handlers
         self.host = host
+        self.library = library
 
     def answer(self, request: Request) -> Answer:
         """The answer of the function that the request's route belongs to; 404 or 405 when there is none."""
         path, _, query = request.target.partition("?")
+        if self.library is not None and is_page(path):
+            return self._sent(_PAGES, _page_event(request, path, query))
         allowed = []
         for route in self._routes:
             match = route.pattern.fullmatch(path)
@@ -118,17 +135,26 @@ class Gateway:
         """
         logical = self.function(name)
         try:
-            return True, self.handlers[logical](event, Invocation(logical, self.host, self._timeouts[logical]))
+            invocation = Invocation(logical, self.host, self._timeouts[logical], self.library)
+            return True, self.handlers[logical](event, invocation)
         except Exception as error:  # noqa: BLE001 -- Lambda reports whatever a function raises
             trace = traceback.format_exc().splitlines()
             return False, {"errorMessage": str(error), "errorType": type(error).__name__, "stackTrace": trace}
 
     def _proxied(self, route: Route, match: re.Match[str], request: Request, query: str) -> Answer:
-        worked, answer = self.invoke(route.function, _event(route, match, request, query))
+        return self._sent(route.function, _event(route, match, request, query))
+
+    def _sent(self, function: str, event: dict[str, Any]) -> Answer:
+        worked, answer = self.invoke(function, event)
         if worked:
             return _read_answer(answer)
         sys.stderr.write("\n".join(answer["stackTrace"]) + "\n")
         return answer_problem(ServiceError("the function failed"))
+
+
+def is_page(path: str) -> bool:
+    """Whether a path belongs to the dashboard: every one outside of the API."""
+    return path != _API and not path.startswith(f"{_API}/")
 
 
 def answer_problem(error: ServiceError, headers: Mapping[str, str] | None = None, *, status: int = 0) -> Answer:
@@ -141,23 +167,34 @@ def answer_problem(error: ServiceError, headers: Mapping[str, str] | None = None
 
 def _event(route: Route, match: re.Match[str], request: Request, query: str) -> dict[str, Any]:
     """The REST API's proxy event, with the body in Base64 as for binary media types."""
-    path = request.target.partition("?")[0]
+    parts = {name: unquote(value) for name, value in match.groupdict().items()} or None
+    return _proxy_event(request, request.target.partition("?")[0], query, route.path, _STAGE, parts)
+
+
+def _page_event(request: Request, path: str, query: str) -> dict[str, Any]:
+    """The event of the catch-all route of an HTTP API (format 1.0)."""
+    return _proxy_event(request, path, query, CATCH_ALL, CATCH_ALL, None)
+
+
+def _proxy_event(  # noqa: PLR0913, PLR0917 -- the parts in which the two APIs' events differ
+    request: Request, path: str, query: str, resource: str, stage: str, parts: dict[str, str] | None
+) -> dict[str, Any]:
     many = parse_qs(query, keep_blank_values=True, errors="replace") or None
     return {
-        "resource": route.path,
+        "resource": resource,
         "path": path,
         "httpMethod": request.method,
         "headers": dict(request.headers),
         "multiValueHeaders": {name: [value] for name, value in request.headers.items()},
         "queryStringParameters": {name: values[-1] for name, values in many.items()} if many else None,
         "multiValueQueryStringParameters": many,
-        "pathParameters": {name: unquote(value) for name, value in match.groupdict().items()} or None,
+        "pathParameters": parts,
         "stageVariables": None,
         "requestContext": {
-            "resourcePath": route.path,
+            "resourcePath": resource,
             "httpMethod": request.method,
             "path": path,
-            "stage": _STAGE,
+            "stage": stage,
             "requestId": str(uuid4()),
             "requestTimeEpoch": int(time.time() * 1000),
             "identity": {"sourceIp": request.client, "userAgent": request.headers.get("user-agent", "")},

@@ -1,11 +1,14 @@
 """The service on one machine: the deployed handlers behind a threaded HTTP server, over the local store.
 
 Binds to the loopback by default. Another address needs a token. The Host header is checked, so that a page in a browser
-cannot reach the server under a name of its own, and requests that a page sends are refused altogether.
+cannot reach the server under a name of its own; what another site's page sends is refused, and the API takes nothing
+from pages at all.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import re
 import socket
@@ -17,7 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
-from attribution_blueprint.gateway import Answer, Request, answer_problem
+from attribution_blueprint.gateway import Answer, Request, answer_problem, is_page
 from attribution_service.deliver import UPLOAD_ROUTE_HINT
 from attribution_service.errors import ForbiddenError, InvalidRequestError, NotFoundError, ServiceError, TooLargeError
 
@@ -36,6 +39,8 @@ _DRAINED = 64 << 20
 _IDLE_SECONDS = 75
 _INVOKE = re.compile(r"/2015-03-31/functions/([^/]+)/invocations")
 _UPLOAD = "/_upload/"
+_LAMBDA = "/2015-03-31/"
+_UNAUTHORIZED = 401
 _NO_CONTENT = 204
 _NOT_MODIFIED = 304
 
@@ -64,6 +69,21 @@ class _LengthRequiredError(ServiceError):
     title = "A length is needed"
 
 
+def _is_page(path: str) -> bool:
+    return is_page(path.partition("?")[0]) and not path.startswith((_UPLOAD, _LAMBDA))
+
+
+def _given_token(authorization: str, *, page: bool) -> bytes:
+    """The token of a request: a bearer's, or of a page's reader the password, whatever the name."""
+    scheme, _, value = authorization.partition(" ")
+    if page and scheme.lower() == "basic":
+        try:
+            return base64.b64decode(value.strip(), validate=True).partition(b":")[2]
+        except (binascii.Error, ValueError):
+            return b""
+    return value.encode("utf-8", "replace") if scheme == "Bearer" else authorization.encode("utf-8", "replace")
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a server bound to this name or address."""
     return host in ("localhost", "::1") or re.fullmatch(r"127(?:\.\d{1,3}){3}", host) is not None
@@ -83,19 +103,29 @@ class Guard:
     names: frozenset[str] = frozenset({"localhost", "127.0.0.1", "::1"})
     """Host names under which the server may be addressed."""
     token: str = field(default="", repr=False)
-    """What ``Authorization: Bearer`` must carry; empty: nothing."""
+    """What ``Authorization: Bearer`` must carry; empty: nothing. A browser sends it as the password of Basic."""
+    pages: bool = False
+    """Whether the dashboard is served: its own pages may send forms."""
 
     def refusal(self, headers: Any, path: str) -> ServiceError | None:
         """Why a request is not let in; None when it is."""
         host = _hostname(headers.get("Host", ""))
         if host not in self.names:
             return _MisdirectedError(f"host {host[:100]!r} is not one of this server's", names=sorted(self.names))
-        if headers.get("Origin") is not None:
-            return ForbiddenError("requests from pages of a browser are not taken")
-        given = headers.get("Authorization", "").removeprefix("Bearer ").encode("utf-8", "replace")
+        page = self.pages and _is_page(path)
+        origin = headers.get("Origin")
+        if origin is not None and not (page and origin.lower() == f"http://{headers.get('Host', '').lower()}"):
+            return ForbiddenError("requests from pages of a browser are not taken, unless they are the dashboard's own")
+        given = _given_token(headers.get("Authorization", ""), page=page)
         if self.token and not path.startswith(_UPLOAD) and not compare_digest(given, self.token.encode()):
-            return _UnauthorizedError("send Authorization: Bearer with the server's token")
+            ask = "sign in with the server's token as the password" if page else "send Authorization: Bearer"
+            return _UnauthorizedError(f"{ask}; the token is what the server was started with")
         return None
+
+    def challenge(self, path: str) -> dict[str, str]:
+        """What makes a browser ask for the token; clients of the API are asked for nothing."""
+        basic = 'Basic realm="attribution", charset="UTF-8"'
+        return {"WWW-Authenticate": basic} if self.pages and _is_page(path) else {}
 
 
 class LocalServer(ThreadingHTTPServer):
@@ -178,7 +208,8 @@ class _Connection(BaseHTTPRequestHandler):
         refusal = server.guard.refusal(self.headers, self.path)
         if refusal is not None:
             self._discard(int(length))
-            return answer_problem(refusal)
+            unknown = refusal.status == _UNAUTHORIZED
+            return answer_problem(refusal, server.guard.challenge(self.path) if unknown else None)
         if self.command == "PUT" and self.path.startswith(_UPLOAD) and server.accept_upload is not None:
             return self._upload(server.accept_upload, int(length))
         if int(length) > _MAX_BODY:

@@ -15,6 +15,8 @@ from attribution_blueprint.cache import cache_folder
 from attribution_blueprint.deployment import read_deployment, template_path
 from attribution_blueprint.gateway import Gateway
 from attribution_blueprint.local_server import Guard, LocalServer, is_loopback
+from attribution_blueprint.sample_cases import sample_cases, sample_folder
+from attribution_blueprint.verdict_source import parse_place, reading
 from attribution_service.attribute import attribute_later
 from attribution_service.engine_source import EngineSource
 from attribution_service.http.access import read_access
@@ -24,6 +26,7 @@ from attribution_service.retention import sweep
 from attribution_service.service import Service
 from attribution_service.settings import read_settings
 from attribution_service.stores.local import open_local
+from dashboard.pages.library import Library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,6 +54,8 @@ class Serving:
     token: str = field(default="", repr=False)
     lambda_api: bool = False
     rules_dir: Path | None = None
+    verdicts: str = ""
+    """Where the dashboard reads: ``sqlite:PATH``, ``dynamodb:TABLE``; empty: what this service holds itself."""
 
 
 @contextmanager
@@ -59,23 +64,22 @@ def serving(how: Serving, environment: Mapping[str, str] = os.environ) -> Iterat
     deployment = read_deployment(template_path())
     settings, access = read_settings(environment), read_access(environment)
     local = ("localhost", "127.0.0.1", "::1") if is_loopback(how.host) else ()
-    guard = Guard(frozenset({how.host, *how.names, *local}), how.token)
+    place = parse_place(how.verdicts)
+    guard = Guard(frozenset({how.host, *how.names, *local}), how.token, pages=True)
     server = LocalServer((how.host, how.port), guard, lambda_api=how.lambda_api)
     with ThreadPoolExecutor(1, thread_name_prefix="attribute-later") as later:
         name = how.names[0] if how.names else how.host
         back_end = open_local(how.data, base_url=f"http://{_bracketed(name)}:{server.port}")
         service = local_service(back_end, settings, how.rules_dir, later)
-        server.gateway = Gateway(deployment, deployment.load(), Host(service, access, write_metrics=lambda _: None))
-        server.accept_upload = lambda token, body: back_end.uploads.accept(token, body, back_end.store.objects)
-        stopping = Event()
-        housekeeping = Thread(target=_keep_house, args=(service, back_end, stopping))
-        housekeeping.start()
         try:
-            yield server
+            with reading(place, service) as reader, _kept_house(service, back_end):
+                library = Library(reader, service.engine, service.clock, lambda: sample_cases(sample_folder()))
+                host = Host(service, access, write_metrics=lambda _: None)
+                server.gateway = Gateway(deployment, deployment.load(), host, library)
+                server.accept_upload = lambda token, body: back_end.uploads.accept(token, body, back_end.store.objects)
+                yield server
         finally:
             server.server_close()
-            stopping.set()
-            housekeeping.join()
             later.shutdown(cancel_futures=True)
             back_end.close()
 
@@ -104,6 +108,18 @@ def local_service(
         invoke_later=None if later is None else lambda attributor_id: _start(later, service, attributor_id),
     )
     return service
+
+
+@contextmanager
+def _kept_house(service: Service, back_end: LocalBackEnd) -> Iterator[None]:
+    stopping = Event()
+    housekeeping = Thread(target=_keep_house, args=(service, back_end, stopping))
+    housekeeping.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        housekeeping.join()
 
 
 def _keep_house(service: Service, back_end: LocalBackEnd, stopping: Event) -> None:

@@ -1,4 +1,4 @@
-"""``attribution serve``: the v2 API on this machine, with the deployed handlers and a folder as the store."""
+"""``attribution serve``: the v2 API and the dashboard on this machine, with the deployed handlers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import logging
 import signal
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from attribution_blueprint.demo import seed_demo
 from attribution_blueprint.errors import BlueprintError
+from attribution_blueprint.local import load_engine
 from attribution_blueprint.local_server import is_loopback
 from attribution_blueprint.local_service import Serving, serving
 from attribution_blueprint.places import data_folder
+from attribution_blueprint.sample_cases import sample_folder
 from attribution_lib.errors import AttributionError
 from attribution_service.errors import ServiceError
 from attribution_service.http.function import LOGGER
@@ -41,21 +46,54 @@ _DRAIN_SECONDS = 20
 )
 @click.option("--lambda-api", is_flag=True, help="Also serve Lambda's Invoke API (loopback only, no authentication).")
 @click.option("--rules", "rules_dir", type=click.Path(path_type=Path), help="Another rules folder.")
+@click.option(
+    "--verdicts",
+    metavar="PLACE",
+    default="",
+    help="What the dashboard shows: sqlite:PATH or dynamodb:TABLE[@BUCKET] [default: what this service holds].",
+)
+@click.option(
+    "--demo", is_flag=True, help="Attribute the samples first and show them; what is written goes at the end."
+)
 @click.option("--log-level", default="WARNING", show_default=True, help="INFO writes one JSON line a request.")
-def serve(log_level: str, **options: object) -> None:
-    """Serve the v2 API on this machine.
+def serve(log_level: str, *, demo: bool, **options: object) -> None:
+    """Serve the v2 API and the dashboard on this machine.
 
-    Routes are those of template.yaml, answered by the deployed handlers over a folder. An acknowledged observation
-    survives a crash. Exit status 2 when it cannot start.
+    Routes are those of template.yaml, answered by the deployed handlers over a folder; the dashboard is at /. An
+    acknowledged observation survives a crash. Exit status 2 when it cannot start.
     """
-    data = options.pop("data") or data_folder()
-    how = Serving(data=data, **options)  # type: ignore[arg-type]  # click has checked the types by the options' names
+    if demo and (options["data"] or options["verdicts"]):
+        _refuse("--demo: takes neither --data nor --verdicts; it shows the samples from a folder of its own")
+    with TemporaryDirectory(prefix="attribution-demo-") if demo else nullcontext("") as folder:
+        data = Path(folder) if folder else options["data"] or data_folder()
+        how = Serving(**{**options, "data": data})  # type: ignore[arg-type]  # click has checked the types by name
+        _serve(_seeded(how) if demo else how, log_level)
+
+
+def _seeded(how: Serving) -> Serving:
+    """The samples' verdicts in a database of the demo's folder."""
+    path = how.data / "demo.db"
+    try:
+        with click.progressbar(length=1, label="attributing the samples", file=sys.stderr) as bar:
+            seed_demo(path, sample_folder(), load_engine(how.rules_dir), lambda done, of: _move(bar, done, of))
+    except (OSError, BlueprintError, AttributionError) as error:
+        _refuse(str(error))
+    return replace(how, verdicts=f"sqlite:{path}")
+
+
+def _move(bar: Any, done: int, of: int) -> None:
+    bar.length = of
+    bar.update(done - bar.pos)
+
+
+def _serve(how: Serving, log_level: str) -> None:
     if not is_loopback(how.host) and (not how.token or how.lambda_api):
         _refuse(f"--host {how.host}: another address than loopback needs --token, and takes no --lambda-api")
     try:
         with serving(how) as server:
             logging.getLogger(LOGGER).setLevel(log_level.upper())
             click.echo(f"serving http://{how.host}:{server.port}/v2 from {how.data}", err=True)
+            click.echo(f"dashboard http://{how.host}:{server.port}/", err=True)
             with _stopped_by_signals(server):
                 server.serve_forever(poll_interval=0.2)
             server.drain(_DRAIN_SECONDS)

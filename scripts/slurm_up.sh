@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# A real one-node Slurm on loopback in a folder of its own: slurmctld, slurmd, slurmdbd with MariaDB, sacct, slurmrestd.
-# No systemd, no cgroups. For tests on Debian, as root.
+# A real Slurm of two nodes on this one machine, on loopback in a folder of its own: slurmctld, slurmd, slurmdbd with MariaDB, sacct, slurmrestd.
+# No systemd; memory limits by the kernel where its memory controller of cgroup v1 can be had, as OUT_OF_MEMORY needs.
+# For tests on Debian, as root.
 #   scripts/slurm_up.sh FOLDER         install what is missing, start; prints `export SLURM_CONF=…`
 #   scripts/slurm_up.sh FOLDER --down  stop what it started
+#   SLURM_MEMORY=look                  let Slurm look at memory once a second, also where the kernel could limit it
 set -euo pipefail
 ROOT=$(realpath -m "${1:?a folder for its files}")
 HOST=$(hostname -s)
@@ -31,7 +33,7 @@ wait_for() { # WHAT COMMAND…
 }
 
 listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1"); }
-idle() { SLURM_CONF=$CONF sinfo -h -o %T | grep -qx idle; }
+idle() { [ "$(SLURM_CONF=$CONF sinfo -h -N -o %T | grep -cx idle)" = 2 ]; }
 
 if [ "${2:-}" = --down ]; then down; exit; fi
 [ "$(id -u)" = 0 ] || { echo "slurm_up: has to run as root" >&2; exit 1; }
@@ -40,7 +42,7 @@ if [ ! -e /usr/lib/*/slurm-wlm/auth_jwt.so ] || ! command -v slurmctld slurmdbd 
     apt-get update -qq >&2
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${PACKAGES[@]}" >&2
 fi
-mkdir -p "$ROOT"/{etc,state,spool,log,run,db}
+mkdir -p "$ROOT"/{etc,state,spool/node1,spool/node2,log,run,db}
 down
 
 mkdir -p /run/munge /var/log/munge /var/lib/munge /etc/munge
@@ -87,6 +89,13 @@ LogFile=$ROOT/log/slurmdbd.log
 PidFile=$ROOT/run/slurmdbd.pid
 END
 chmod 600 "$ROOT/etc/slurmdbd.conf"
+# Slurm takes one of the two: the kernel's limit, or its own look at what is used once a second.
+TASKS=task/none GATHER=JobAcctGatherParams=OverMemoryKill
+rm -f "$ROOT/etc/cgroup.conf"
+if [ "${SLURM_MEMORY:-kernel}" = kernel ] && [ -w /sys/fs/cgroup/memory/cgroup.procs ]; then
+    TASKS=task/cgroup GATHER=
+    printf '%s\n' CgroupMountpoint=/sys/fs/cgroup CgroupPlugin=cgroup/v1 ConstrainRAMSpace=yes >"$ROOT/etc/cgroup.conf"
+fi
 cat >"$CONF" <<END
 ClusterName=test
 SlurmctldHost=$HOST
@@ -96,16 +105,15 @@ AuthType=auth/munge
 AuthAltTypes=auth/jwt
 AuthAltParameters=jwt_key=$JWT
 SlurmctldPort=26817
-SlurmdPort=26818
 StateSaveLocation=$ROOT/state
-SlurmdSpoolDir=$ROOT/spool
+SlurmdSpoolDir=$ROOT/spool/%n
 SlurmctldPidFile=$ROOT/run/slurmctld.pid
-SlurmdPidFile=$ROOT/run/slurmd.pid
+SlurmdPidFile=$ROOT/run/slurmd-%n.pid
 SlurmctldLogFile=$ROOT/log/slurmctld.log
-SlurmdLogFile=$ROOT/log/slurmd.log
+SlurmdLogFile=$ROOT/log/slurmd-%n.log
 SlurmdTimeout=10
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin=$TASKS
 SwitchType=switch/none
 MpiDefault=none
 ReturnToService=2
@@ -114,15 +122,18 @@ SelectTypeParameters=CR_Core_Memory
 DefMemPerNode=500
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=1
-JobAcctGatherParams=OverMemoryKill
+$GATHER
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=$HOST
 AccountingStoragePort=26819
 KillWait=2
 InactiveLimit=0
 OverTimeLimit=0
-NodeName=$HOST CPUs=$(nproc) RealMemory=4000 State=UNKNOWN
-PartitionName=main Nodes=$HOST Default=YES MaxTime=60 State=UP
+SchedulerParameters=bf_interval=2
+SlurmdParameters=config_overrides
+NodeName=node1 NodeHostname=$HOST NodeAddr=127.0.0.1 Port=26818 CPUs=8 RealMemory=8000 State=UNKNOWN
+NodeName=node2 NodeHostname=$HOST NodeAddr=127.0.0.1 Port=26828 CPUs=8 RealMemory=8000 State=UNKNOWN
+PartitionName=main Nodes=node[1-2] Default=YES MaxTime=60 State=UP
 END
 # slurmdbd looks for its configuration beside the slurm.conf that SLURM_CONF names.
 export SLURM_CONF=$CONF
@@ -134,8 +145,8 @@ wait_for slurmdbd listening 26819
     sacctmgr -i add user root account=acct || true
 } >/dev/null 2>&1
 slurmctld -f "$CONF"
-slurmd -f "$CONF"
-wait_for "the node" idle
+for node in node1 node2; do slurmd -N "$node" -f "$CONF"; done
+wait_for "the nodes" idle
 # It refuses to run as root, and asks everything with the token of whoever asks it.
 setpriv --reuid nobody --regid nogroup --clear-groups env SLURM_CONF="$CONF" SLURM_JWT=daemon \
     slurmrestd -a rest_auth/jwt -s openapi/dbv0.0.38 127.0.0.1:26820 >"$ROOT/log/slurmrestd.log" 2>&1 &

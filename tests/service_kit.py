@@ -86,9 +86,11 @@ class OneAtATime:
 
 
 @contextmanager
-def local_folder_store(folder: Path, clock: Callable[[], float] = time.time) -> Iterator[Store]:
+def local_folder_store(
+    folder: Path, clock: Callable[[], float] = time.time, *, durable: bool = True
+) -> Iterator[Store]:
     """A store in a folder."""
-    back_end = open_local(folder, clock=clock)
+    back_end = open_local(folder, clock=clock, durable=durable)
     try:
         yield back_end.store
     finally:

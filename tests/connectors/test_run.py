@@ -347,6 +347,21 @@ def test_the_command_prints_totals_over_all_files(tmp_path: Path) -> None:
     assert found.output.rstrip().endswith("Attribution complete: 3/3 execution contexts succeeded.")
 
 
+def test_files_that_name_one_sink_share_it_and_each_verdict_shows_once(tmp_path: Path) -> None:
+    """One database for both files, and one table at the end with a row a job."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        cases = write_jobs(tmp_path / name, 1)
+        (cases / "job-0000" / "job.toml").write_text(f'job_id = "job-{name}"\nstate = "FAILED"\nnodes = ["n1"]\n')
+        configuration_file(tmp_path / name, cases, '[output.table.stdout]\nformat = "table"\n')
+    files = [str(tmp_path / name / "site.toml") for name in ("a", "b")]
+    one = ["--connector", "output", "db", "sqlite", "path", str(tmp_path / "v.db")]
+    found = CliRunner().invoke(main, ["run", "--configs", *files, *one])
+    assert found.exit_code == 0, found.output
+    assert len(runs_in(tmp_path / "v.db")) == 2
+    assert [found.output.count(f"job-{name}") for name in ("a", "b")] == [1, 1]
+
+
 def test_standard_output_carries_verdicts_alone(tmp_path: Path) -> None:
     cases = write_jobs(tmp_path, 2)
     words = (

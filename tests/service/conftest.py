@@ -36,18 +36,18 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-KINDS = ["local", "aws", "crashing", *(["seaweed"] if "ATTRIBUTION_TEST_S3" in os.environ else [])]
+KINDS = ["local", "hasty", "aws", "crashing", *(["seaweed"] if "ATTRIBUTION_TEST_S3" in os.environ else [])]
 
 
 @pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, folder: Path) -> Iterator[Store]:
-    """Every kind of store in turn; the crashing one with a plan that lets it live."""
+    """Every kind of store in turn; the hasty one waits for no disk, the crashing one has a plan that lets it live."""
     if request.param in ("aws", "seaweed"):
         with moto_store() if request.param == "aws" else seaweed_store() as made:
             yield made
         return
-    with local_folder_store(folder) as made:
-        yield made if request.param == "local" else crashing_store(made, CrashPlan(0.0))
+    with local_folder_store(folder, durable=request.param != "hasty") as made:
+        yield crashing_store(made, CrashPlan(0.0)) if request.param == "crashing" else made
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from attribution_service.result import EvidenceStatus
 from attribution_service.ulids import new_ulid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from attribution_blueprint.connectors.attribution.base import AttributionConnector
     from attribution_blueprint.connectors.output.base import OutputConnector
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from attribution_blueprint.one_context import ContextResult
     from attribution_blueprint.settings import Configuration
 
-__all__ = ["Orchestrator", "Watcher"]
+__all__ = ["Orchestrator", "Watcher", "close_all"]
 
 _log = logging.getLogger(__name__)
 _COUNTS = ("discovered", "skipped", "attempted", "attributed", "conflicted", "failed", "succeeded", "left_behind")
@@ -67,6 +67,7 @@ class Orchestrator:
     last_run_results: list[ContextResult] = field(default_factory=list)
     discovery_errors: list[str] = field(default_factory=list)
     sinks: dict[str, OutputConnector] = field(default_factory=dict)
+    """By instance. Given ones are somebody else's to close; without any, the configuration's are made and closed."""
 
     def run(self) -> None:
         """Attribute every context that is discovered; whatever fails is in the results, never raised."""
@@ -75,13 +76,16 @@ class Orchestrator:
         self.last_run_stats = dict.fromkeys(_COUNTS, 0)
         self.last_run_stats |= {"discovered": found.discovered, "skipped": found.discovered - len(contexts)}
         self.watcher.found(len(contexts))
-        self.sinks = {group.slot.instance: group.make() for group in self.configuration.of("output")}
+        given = bool(self.sinks)
+        if not given:
+            self.sinks = {group.slot.instance: group.make() for group in self.configuration.of("output")}
         results: dict[str, ContextResult] = {}
         try:
             self._attempt(contexts, results)
             self._again(results)
         finally:
-            self._close()
+            if not given:
+                close_all(self.sinks)
             self._count(contexts, results)
 
     def failed(self, *, strict: bool) -> bool:
@@ -122,13 +126,6 @@ class Orchestrator:
                 return
             self._attempt(contexts, results)
 
-    def _close(self) -> None:
-        for name, sink in self.sinks.items():
-            try:
-                sink.close()
-            except OutputError as error:
-                _log.error("output %s: %s", name, error)
-
     def _count(self, contexts: Sequence[ExecutionContext], results: dict[str, ContextResult]) -> None:
         self.last_run_results = [results[context.key] for context in contexts if context.key in results]
         stats = self.last_run_stats
@@ -140,6 +137,15 @@ class Orchestrator:
             stats["left_behind"] += result.left_behind
         told = (ContextStatus.ATTRIBUTED, ContextStatus.CONFLICTED)
         self.last_run_summaries = [_summary(result) for result in self.last_run_results if result.status in told]
+
+
+def close_all(sinks: Mapping[str, OutputConnector]) -> None:
+    """Close every sink; one that fails is told, and costs the others nothing."""
+    for name, sink in sinks.items():
+        try:
+            sink.close()
+        except OutputError as error:
+            _log.error("output %s: %s", name, error)
 
 
 def _summary(result: ContextResult) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Many configurations, one after the other, with one service for all that name the same one."""
+"""Many configurations, one after the other, with one service and one sink for all that name the same one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from attribution_blueprint.connectors.attribution import connect
 from attribution_blueprint.errors import ConfigError
+from attribution_blueprint.orchestrator import close_all
+from attribution_blueprint.setting_types import Secret
 from attribution_blueprint.settings import read_configuration
 
 if TYPE_CHECKING:
@@ -16,10 +18,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from attribution_blueprint.connectors.attribution.base import AttributionConnector, AttributionSettings
+    from attribution_blueprint.connectors.output.base import OutputConnector
+    from attribution_blueprint.setting_types import SettingsGroup
     from attribution_blueprint.settings import Configuration
     from attribution_blueprint.surfaces import Given
 
-__all__ = ["Services", "configuration_files", "read_all"]
+__all__ = ["Services", "Sinks", "configuration_files", "read_all"]
 
 
 def configuration_files(paths: Sequence[Path]) -> list[Path]:
@@ -65,9 +69,7 @@ class Services:
 
     def of(self, settings: AttributionSettings) -> AttributionConnector:
         """The service of these settings; ``AttributionFailedError``."""
-        key = repr([(name, getattr(settings, name)) for name in type(settings).model_fields]) + str(
-            settings.token.get_secret_value()
-        )
+        key = f"{settings!r} {_secrets(settings)}"
         with self._lock:
             if key not in self._known:
                 service = connect(settings)
@@ -83,3 +85,33 @@ class Services:
         finally:
             for service in self._known.values():
                 service.close()
+
+
+@dataclass(slots=True)
+class Sinks:
+    """Sinks by their instance and settings: what is opened for one configuration stays open for the next."""
+
+    _known: dict[str, OutputConnector] = field(default_factory=dict)
+
+    def of(self, configuration: Configuration) -> dict[str, OutputConnector]:
+        """The sinks of a configuration, by instance."""
+        found: dict[str, OutputConnector] = {}
+        for group in configuration.of("output"):
+            key = f"{group.slot} {group.settings!r} {_secrets(group.settings)}"
+            if key not in self._known:
+                self._known[key] = group.make()
+            found[group.slot.instance] = self._known[key]
+        return found
+
+    @contextmanager
+    def closing(self) -> Iterator[Sinks]:
+        """Close them all at the end."""
+        try:
+            yield self
+        finally:
+            close_all(self._known)
+
+
+def _secrets(settings: SettingsGroup) -> list[str]:
+    """What does not show in the representation of settings, and makes them others."""
+    return [value.get_secret_value() for _, value in settings if isinstance(value, Secret)]

@@ -16,7 +16,7 @@ import click
 from attribution_blueprint.discovery import discover, planned, sources_of
 from attribution_blueprint.errors import AttributionFailedError, BlueprintError, ConfigError
 from attribution_blueprint.orchestrator import Orchestrator
-from attribution_blueprint.runs import Services, configuration_files, read_all
+from attribution_blueprint.runs import Services, Sinks, configuration_files, read_all
 from attribution_blueprint.surfaces import Given, Slot, Surface
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
 from attribution_cli.run_view import RunView
@@ -69,7 +69,12 @@ def _all(configurations: Sequence[Configuration]) -> int:
     """Run them one after the other; the exit status of all."""
     stop = threading.Event()
     failed = False
-    with Services().closing() as services, RunView(configurations) as view, _stopped_by_signals(stop):
+    with (
+        Services().closing() as services,
+        Sinks().closing() as sinks,
+        RunView(configurations) as view,
+        _stopped_by_signals(stop),
+    ):
         for configuration in configurations:
             if stop.is_set():
                 break
@@ -79,7 +84,7 @@ def _all(configurations: Sequence[Configuration]) -> int:
                 view.broke(configuration, str(error))
                 failed = True
                 continue
-            orchestrator = Orchestrator(configuration, service, view, stop)
+            orchestrator = Orchestrator(configuration, service, view, stop, sinks=sinks.of(configuration))
             orchestrator.run()
             view.finished(orchestrator)
             failed = failed or orchestrator.failed(strict=configuration.run.strict)

@@ -82,6 +82,7 @@ class RunView:
         for sink in orchestrator.sinks.values():
             if isinstance(sink, StdoutSink):
                 self._rows += [(verdict.attributor_id, verdict) for verdict in sink.rows]
+                sink.rows.clear()  # the next configuration may write to the same sink
 
     def conclude(self) -> None:
         """The table of verdicts if one is wanted, the totals, and the closing line."""

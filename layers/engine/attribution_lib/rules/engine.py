@@ -48,9 +48,11 @@ class RuleEngine:
     deprecated: tuple[Provenance, ...] = ()
     """Rules that are kept for their names and do not run."""
     _by_name: dict[str, AnyRule] = field(default_factory=dict, repr=False)
+    _staged: set[str] = field(default_factory=set, repr=False)
 
     def __post_init__(self) -> None:
         self._by_name.update((rule.provenance.name, rule) for rule in self.rules())
+        self._staged.update(name for name, rule in self._by_name.items() if rule.provenance.status is RuleStatus.STAGED)
 
     def rules(self) -> Iterator[AnyRule]:
         """Every rule that runs, phase by phase."""
@@ -83,4 +85,4 @@ class RuleEngine:
     @property
     def staged_names(self) -> frozenset[str]:
         """The rules that run and are counted but decide nothing."""
-        return frozenset(name for name, rule in self._by_name.items() if rule.provenance.status is RuleStatus.STAGED)
+        return frozenset(self._staged)

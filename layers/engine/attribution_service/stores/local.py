@@ -42,13 +42,21 @@ class LocalBackEnd:
 
 
 def open_local(
-    folder: Path, *, base_url: str = "http://127.0.0.1:8000", clock: Callable[[], float] = time.time
+    folder: Path,
+    *,
+    base_url: str = "http://127.0.0.1:8000",
+    clock: Callable[[], float] = time.time,
+    durable: bool = True,
 ) -> LocalBackEnd:
-    """Open (or make) the store in ``folder``; ``base_url`` is where the local server can be reached for uploads."""
+    """Open (or make) the store in ``folder``; ``base_url`` is where the local server can be reached for uploads.
+
+    Unless ``durable``, writes do not wait for the disk: for whoever can do its work again after a power failure.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     uploads = LocalUploads(folder, clock, base_url)
-    objects = LocalObjects(folder, uploads)
-    database = LocalDatabase(folder / DATABASE, [*table_schema("sessions"), *table_schema("verdicts")])
+    objects = LocalObjects(folder, uploads, durable=durable)
+    schema = [*table_schema("sessions"), *table_schema("verdicts")]
+    database = LocalDatabase(folder / DATABASE, schema, durable=durable)
     tables = (LocalTable(database, "sessions"), LocalTable(database, "verdicts"))
     return LocalBackEnd(Store(objects, *tables), uploads, database, tables)
 

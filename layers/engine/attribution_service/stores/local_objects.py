@@ -29,9 +29,14 @@ _ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 
 class LocalObjects:
-    """An ``ObjectStore`` in ``folder``; ``uploads`` hands out its one-time URLs."""
+    """An ``ObjectStore`` in ``folder``; ``uploads`` hands out its one-time URLs.
 
-    def __init__(self, folder: Path, uploads: LocalUploads) -> None:
+    Unless ``durable``, what was put may be gone, or empty, once the machine (not the process) has crashed.
+    """
+
+    def __init__(self, folder: Path, uploads: LocalUploads, *, durable: bool = True) -> None:
+        self._sync = _sync if durable else _left_to_the_system
+        self._sync_file = os.fsync if durable else _left_to_the_system
         self._root = folder / "objects"
         self._drafts = folder / "drafts"
         self._uploads = uploads
@@ -44,11 +49,13 @@ class LocalObjects:
         draft = self._drafts / uuid.uuid4().hex
         with _translated("put", key):
             try:
-                _write_synced(draft, body)
+                self._write(draft, body)
                 self._place(draft, path, if_absent=if_absent)
             except FileExistsError:
                 with suppress(FileNotFoundError):
-                    _sync(path.parent)  # whoever was first may not have come to this yet, and the caller builds on it
+                    self._sync(
+                        path.parent
+                    )  # whoever was first may not have come to this yet, and the caller builds on it
                 raise ObjectExistsError(key) from None
             finally:
                 with suppress(FileNotFoundError):
@@ -123,7 +130,7 @@ class LocalObjects:
         """Give the draft its name; the folder may be removed by a delete at any moment, then it is made again."""
         for _ in range(100):
             try:
-                _make_folders(path.parent, self._root)
+                self._make_folders(path.parent)
                 if if_absent:
                     os.link(draft, path)
                 else:
@@ -131,30 +138,32 @@ class LocalObjects:
             except FileNotFoundError:
                 continue
             with suppress(FileNotFoundError):  # it was removed as soon as it was there, and its folder with it
-                _sync(path.parent)
+                self._sync(path.parent)
             return
         raise StoreError(f"object {path.name!r}: its folder vanishes again and again; is it being removed?")
 
+    def _write(self, path: Path, body: bytes | BinaryIO) -> None:
+        with path.open("xb") as file:
+            if isinstance(body, bytes):
+                file.write(body)
+            else:
+                shutil.copyfileobj(body, file, 1 << 20)
+            file.flush()
+            self._sync_file(file.fileno())
 
-def _write_synced(path: Path, body: bytes | BinaryIO) -> None:
-    with path.open("xb") as file:
-        if isinstance(body, bytes):
-            file.write(body)
-        else:
-            shutil.copyfileobj(body, file, 1 << 20)
-        file.flush()
-        os.fsync(file.fileno())
+    def _make_folders(self, folder: Path) -> None:
+        """Make what is missing on the way down and sync the names of what was made."""
+        missing: list[Path] = []
+        while folder != self._root and not folder.is_dir():
+            missing.append(folder)
+            folder = folder.parent
+        for path in reversed(missing):
+            path.mkdir(exist_ok=True)
+            self._sync(path.parent)
 
 
-def _make_folders(folder: Path, root: Path) -> None:
-    """Make what is missing on the way down and sync the names of what was made."""
-    missing: list[Path] = []
-    while folder != root and not folder.is_dir():
-        missing.append(folder)
-        folder = folder.parent
-    for path in reversed(missing):
-        path.mkdir(exist_ok=True)
-        _sync(path.parent)
+def _left_to_the_system(_: object) -> None:
+    """Whatever it is reaches the disk when the system comes to it."""
 
 
 def _sync(folder: Path) -> None:

@@ -38,10 +38,14 @@ class _Write:
 
 
 class LocalDatabase:
-    """A database file with write-ahead log and full syncs; ``schema`` is made if it is not there."""
+    """A database file with write-ahead log and full syncs; ``schema`` is made if it is not there.
 
-    def __init__(self, path: Path, schema: Sequence[str]) -> None:
+    Unless ``durable``, the last writes may be gone once the machine (not the process) crashed; the file stays whole.
+    """
+
+    def __init__(self, path: Path, schema: Sequence[str], *, durable: bool = True) -> None:
         self._path = path
+        self._synchronous = "FULL" if durable else "NORMAL"
         self._idle: LifoQueue[sqlite3.Connection] = LifoQueue()
         self._queue: list[_Write] = []
         self._queue_lock = Lock()
@@ -66,7 +70,7 @@ class LocalDatabase:
             return connection.execute(query, values).fetchall()
 
     def write(self, statement: str, values: Sequence[Any]) -> int:
-        """How many rows the statement changed; it is durable when this returns."""
+        """How many rows the statement changed; committed when this returns."""
         own = _Write(statement, values)
         with self._queue_lock:
             self._queue.append(own)
@@ -108,7 +112,7 @@ class LocalDatabase:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         with self._queue_lock:
             self._all.append(connection)
         return connection

@@ -54,7 +54,8 @@ class InProcessAttribution:
         self.settings = settings
         folder = Path(settings.data).expanduser() if settings.data else data_folder()
         try:
-            self._back_end = open_local(folder)
+            # Sessions here live as long as one context's turn: after a power failure the run is repeated anyway.
+            self._back_end = open_local(folder, durable=False)
         except (OSError, sqlite3.Error) as error:
             msg = f"[attribution] data {folder}: cannot be opened ({error}); expected a folder that can be written"
             raise AttributionFailedError(msg) from error

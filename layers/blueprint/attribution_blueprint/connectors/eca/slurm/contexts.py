@@ -161,7 +161,8 @@ class ContextMaker:
         row = attempt.job
         if not attempt.last and not (self.superseded_output or appends(row)):
             return (), ("output unknown: a later attempt has written to the same files",)
-        patterns = [path for part in attempt.components for path in output_patterns(part, self.output)]
+        # Only the first component of a heterogeneous job runs the script; the others' files are never made.
+        patterns = output_patterns(attempt.components[0], self.output)
         return tuple(EvidencePlace(PlaceKind.FILE, path) for path in dict.fromkeys(patterns)), ()
 
 

@@ -1,4 +1,4 @@
-"""Write the JSON schemas of the dashboard's pages to ``docs/reference/dashboard/``; ``--check``: tell if they are old."""
+"""Write the JSON schemas of the dashboard's pages to ``docs/reference/dashboard/``; ``--check`` tells of old ones."""
 
 from __future__ import annotations
 

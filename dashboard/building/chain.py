@@ -141,7 +141,7 @@ def _mark(name: str, mark: _Drawn, start: int, end: int, *, timed: bool) -> Chai
         rule=row.rule,
         explained_by=row.explained_by or "",
         evidence=row.evidence[:_EVIDENCE],
-        label=mark_label(mark.step, len(mark.others)),
+        label=mark_label(mark.step, mark.others),
     )
 
 

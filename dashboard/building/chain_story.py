@@ -23,8 +23,8 @@ _FATES = {
 }
 
 
-def mark_label(step: Step, others: int = 0) -> str:
-    """Everything about a mark in one line."""
+def mark_label(step: Step, others: Sequence[Step] = ()) -> str:
+    """Everything about a mark in one line; of the others that it stands for, their names."""
     row = step.row
     where = counted(row.nodes, "node") if row.nodes > 1 else row.node or "no node named"
     fate = _FATES[row.state]
@@ -32,7 +32,8 @@ def mark_label(step: Step, others: int = 0) -> str:
         fate += f": {symptom_words(row.explained_by)} explains it"
     if step.changed_by:
         fate += f" (rule {step.changed_by})"
-    more = f"; and {counted(others, 'symptom')} more here" if others else ""
+    names = list(dict.fromkeys(symptom_words(other.row.symptom) for other in others))
+    more = f"; here too: {listed(names, shown=_SHOWN)}" if names else ""
     when = short_time(row.at) or "no time"
     return f"{when}, {where}: {symptom_words(row.symptom)}, {counted(row.occurrences, 'line')}; {fate}{more}"
 

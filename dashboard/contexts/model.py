@@ -12,7 +12,12 @@ __all__ = ["Context", "Fact", "Notice", "NoticeLevel", "PageContext", "PageName"
 class Context(BaseModel):
     """A frozen part of a page; the text under each field is its documentation and its description in the schema."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+        json_schema_serialization_defaults_required=True,
+    )
 
 
 class PageName(StrEnum):

@@ -122,8 +122,9 @@ def test_the_picture_leads_from_the_root_to_its_consequences() -> None:
     marks = {mark.id: mark for mark in picture.marks}
     roots = [mark for mark in picture.marks if mark.state == "root"]
     assert len(roots) == 1
-    explained = {marks[edge.target].symptom for edge in picture.edges if edge.source == roots[0].id}
-    assert "XID-74-NVLINK_ERROR" in explained
+    explained = " ".join(marks[edge.target].label for edge in picture.edges if edge.source == roots[0].id)
+    assert "GSP RPC timeout (Xid 119)" in explained
+    assert "NVLINK error (Xid 74)" in explained
     assert picture.lanes[0].label == "node-0119"
     assert picture.lanes[0].bad
     assert roots[0].lane == 0

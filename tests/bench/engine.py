@@ -45,7 +45,13 @@ def attributor(engine: RuleEngine, nodes: int = 128) -> Attributor:
     return Attributor(job(nodes), engine)
 
 
-def ingest_text(target: Attributor, data: bytes, source: Source = Source.APPLOG, stream: str = "trainer.log") -> None:
-    """Feed one stream in pieces of at most 16 MiB."""
-    for first_line, piece in slabs(data):
-        target.ingest(Observation(source, stream=stream, first_line=first_line, text=piece))
+def ingest_text(
+    target: Attributor,
+    data: bytes,
+    source: Source = Source.APPLOG,
+    stream: str = "trainer.log",
+    piece: int = 16 << 20,
+) -> None:
+    """Feed one stream in pieces of whole lines, of at most ``piece`` bytes unless a line is longer."""
+    for first_line, text in slabs(data, piece):
+        target.ingest(Observation(source, stream=stream, first_line=first_line, text=text))

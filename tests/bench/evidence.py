@@ -168,6 +168,8 @@ def slabs(data: bytes, size: int = 16 << 20) -> Iterator[tuple[int, bytes]]:
     start, first_line = 0, 1
     while start < len(data):
         end = len(data) if len(data) - start <= size else data.rfind(b"\n", start, start + size) + 1
+        if end == 0:  # one line that is longer than a piece
+            end = data.find(b"\n", start + size) + 1 or len(data)
         piece = data[start:end]
         yield first_line, piece
         first_line += piece.count(b"\n")

@@ -143,3 +143,29 @@ def test_a_row_shows_one_occurrence_whole(fold: str) -> None:
     shown = (row.datum, row.line_num, row.timestamp, row.payload["version"], row.observation_id)
     assert shown == (("late", 9, 2, "2.21", "o2") if fold else ("early", 1, 1, "2.9", "o1"))
     assert (row.first.timestamp, row.last.timestamp, row.occurrences) == (1, 2, 2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(events(), min_size=1, max_size=30), st.integers(2, 50))
+def test_a_histogram_with_gaps_comes_back_from_a_spill_count_by_count(given_events: list[Event], times: int) -> None:
+    with EventManager() as store, EventManager() as copy:
+        for repeat in range(times):
+            for one in given_events:
+                again = copy_of(one)
+                if again.timestamp is not None:
+                    again.timestamp += repeat * repeat * MINUTE
+                store.add(again)
+        assert copy.import_spill(store.export_spill())
+        assert content(copy.load()) == content(store.load())
+
+
+def test_a_thousandfold_of_repeats_leaves_a_spill_as_large() -> None:
+    sizes = []
+    for count in (60, 60_000):
+        with EventManager() as store:
+            for number in range(count):
+                store.add(event(timestamp=number * 60 * MINUTE // count, line_num=number + 1))
+            (row,) = store.load()
+            assert row.occurrences == count
+            sizes.append(len(store.export_spill()))
+    assert sizes[1] <= sizes[0] * 1.1

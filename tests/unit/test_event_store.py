@@ -11,6 +11,7 @@ import pytest
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.event import EventState, EventType, ExplainedBy
 from attribution_lib.events.spill import read_spill_header
+from attribution_lib.events.schema import SCHEMA_VERSION
 from attribution_lib.events.table import EventManager
 from attribution_lib.observation import Observation, Source
 from event_kit import content, event
@@ -214,8 +215,8 @@ def test_a_spill_with_one_damaged_row_among_repeats_changes_nothing() -> None:
         b"",
         b"not gzip",
         gzip.compress(b"not a header\n"),
-        gzip.compress(b'{"rules_digest":"","schema":1}\n["e",1,2]'),
-        gzip.compress(b'{"rules_digest":"","schema":1}\n{broken'),
+        gzip.compress(b'{"rules_digest":"","schema":%d}\n' % SCHEMA_VERSION + b'["e",1,2]'),
+        gzip.compress(b'{"rules_digest":"","schema":%d}\n' % SCHEMA_VERSION + b"{broken"),
         gzip.compress(b'{"rules_digest":"","schema":99}\n'),
     ],
 )
@@ -228,7 +229,9 @@ def test_a_damaged_or_foreign_spill_is_refused_and_changes_nothing(data: bytes) 
         assert store.spill_ids() == frozenset()
 
 
-@pytest.mark.parametrize("data", [b"", b"junk", b'{"rules_digest":"","schema":1}\nnot a database', b'{"schema":99}\n'])
+@pytest.mark.parametrize(
+    "data", [b"", b"junk", b'{"rules_digest":"","schema":%d}\nnot a database' % SCHEMA_VERSION, b'{"schema":99}\n']
+)
 def test_a_damaged_snapshot_is_refused(data: bytes) -> None:
     with pytest.raises(StoreFormatError):
         EventManager.deserialize(data)

@@ -79,7 +79,7 @@ def encode_event(event: Event, lookups: Naming) -> Row:
         last.timestamp,
         None if single else id_of("streams", last.stream),
         None if single else last.line_num,
-        None if single else _json(dict(sorted(event.times.items()))),
+        None if single else _json(_runs(event.times)),
         event.width,
         event.samples[0].digest if single else _json(event.samples),
         _json((event.context_before, event.context_after)) if event.context_before or event.context_after else None,
@@ -100,6 +100,23 @@ def _is_single(event: Event) -> bool:
     sample = event.samples[0]
     times = {} if timestamp is None else {timestamp // _MINUTE: event.occurrences}
     return event.first == position and sample[:3] == position and sample.datum == event.datum and event.times == times
+
+
+def _runs(times: dict[int, int]) -> list[list[int]]:
+    """A histogram as ``[first bucket, count, count, …]`` a stretch of neighbouring buckets: counts alone may grow."""
+    runs: list[list[int]] = []
+    due = None
+    for bucket in sorted(times):
+        if bucket == due:
+            runs[-1].append(times[bucket])
+        else:
+            runs.append([bucket, times[bucket]])
+        due = bucket + 1
+    return runs
+
+
+def _times_of(runs: list[list[int]]) -> dict[int, int]:
+    return {run[0] + index: count for run in runs for index, count in enumerate(run[1:])}
 
 
 def _json(value: Any) -> str:
@@ -233,7 +250,7 @@ def _fill(event: Event, row: Row, names: _Names) -> None:
         first = event.samples[0][:3] if event.samples else (first_ts, event.stream, event.line_num)
         event.first = Position(*first)
         event.last = Position(last_ts, names.streams[last_stream], last_line)
-        event.times = {int(bucket): count for bucket, count in from_json(times).items()}
+        event.times = _times_of(from_json(times))
         event.width = width
     event.original_type = None if original is None else names.types[original]
     event.state = EventState(state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["EVENT_COLUMNS", "LOOKUPS", "SCHEMA", "SCHEMA_VERSION"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Of snapshots and spills; one that differs is not read."""
 
 LOOKUPS = ("contexts", "event_types", "rules", "symptoms", "nodes", "streams", "obs_sources", "obs_formats")
@@ -93,7 +93,7 @@ CREATE TABLE events (
     last_ts INTEGER,
     last_stream INTEGER REFERENCES streams (id),  -- null: the last occurrence is the first
     last_line INTEGER,
-    times TEXT,                                  -- JSON object; null: all occurrences in the first one's minute
+    times TEXT,                                  -- JSON [[bucket, count, count, …], …]; null: all in the first's minute
     width INTEGER NOT NULL,
     samples TEXT,                                -- JSON array, or the digest of the one sample that the row itself is
     context TEXT,                                -- JSON [before, after]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from attribution_blueprint.settings import Configuration
 
-__all__ = ["run"]
+__all__ = ["run", "stopped_by_signals"]
 
 _FAILED, _BAD_INPUT, _INTERRUPTED = 1, 2, 130
 
@@ -73,7 +73,7 @@ def _all(configurations: Sequence[Configuration]) -> int:
         Services().closing() as services,
         Sinks().closing() as sinks,
         RunView(configurations) as view,
-        _stopped_by_signals(stop),
+        stopped_by_signals(stop),
     ):
         for configuration in configurations:
             if stop.is_set():
@@ -126,7 +126,7 @@ def _names(configuration: Configuration, framework: str) -> str:
 
 
 @contextmanager
-def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
+def stopped_by_signals(stop: threading.Event) -> Iterator[None]:
     """Ctrl-C and SIGTERM end the run in order; a second one ends it at once."""
 
     def handle(number: int, _: object) -> None:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from attribution_lib.rfc3339 import parse_instant
 from attribution_service.model import Identifier
-from attribution_service.times import seconds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attribution_service.result import EnrichedVerdict
 
 __all__ = ["RowStatus", "RunRecord", "RunRow", "RunState", "RunSummary", "RunTotals", "elapsed"]
 
@@ -55,6 +61,8 @@ class RunRow(_Model):
     """The session; of a conflict the one that was in the way."""
     reason: str = ""
     """Why there is no verdict, or why a sink did not take it."""
+    verdict_run: str = ""
+    """The run whose verdict this is: an earlier one where the context had a verdict already."""
     written: list[str] = []
     """The sinks that accepted the verdict."""
     terminal_state: str = ""
@@ -77,6 +85,29 @@ class RunRow(_Model):
         if self.status is RowStatus.ATTRIBUTED:
             return 2 + self.succeeded
         return 1
+
+    def attributed(self, verdict: EnrichedVerdict, written: Sequence[str]) -> Self:
+        """This row once there is a verdict and these sinks have accepted it."""
+        root = verdict.root_cause
+        facts = {
+            "status": RowStatus.ATTRIBUTED,
+            "succeeded": bool(written),
+            "written": list(written),
+            "cluster": str(verdict.job["cluster"]),
+            "job_id": str(verdict.job["job_id"]),
+            "attempt": int(verdict.job["attempt"]),
+            "attributor_id": verdict.attributor_id,
+            "verdict_run": verdict.run_id,
+            "terminal_state": verdict.terminal_state.value,
+            "sub_domain": verdict.sub_domain.value,
+            "outcome": verdict.outcome.value,
+            "root_symptom": "" if root is None else root.symptom,
+            "evidence_status": verdict.evidence_status.value,
+            "bad_nodes": verdict.bad_nodes_total,
+            "observations": sum(report.delivered for report in verdict.ingestion_reports),
+            "lines": sum(report.lines for report in verdict.connector_reports),
+        }
+        return self.model_copy(update=facts)
 
 
 class RunRecord(_Model):
@@ -102,6 +133,8 @@ class RunTotals(_Model):
     contexts: int = 0
     attributed: int = 0
     """A verdict was obtained."""
+    found: int = 0
+    """Of ``attributed``: had a verdict of an earlier run, and was not to have another."""
     conflicted: int = 0
     failed: int = 0
     """With those that a run which is over has no row of (``unreported``)."""
@@ -139,6 +172,6 @@ class RunSummary(_Model):
 
 def elapsed(record: RunRecord, now: float) -> float:
     """Seconds from the start of a run to its end, or to ``now``."""
-    begin = seconds_of(record.started_at) or 0
-    end = now if record.ended_at is None else (seconds_of(record.ended_at) or now)
-    return max(0.0, float(end - begin))
+    begin = parse_instant(record.started_at) or 0
+    end = None if record.ended_at is None else parse_instant(record.ended_at)
+    return max(0.0, (now * 1_000_000 if end is None else end) - begin) / 1_000_000

@@ -148,6 +148,7 @@ class _Count:
         self.statuses[row.status] += 1
         for name in ("succeeded", "left_behind", "observations", "lines"):
             self.sums[name] += int(getattr(row, name))
+        self.sums["found"] += row.verdict_run not in ("", row.run_id)
         if row.status is RowStatus.ATTRIBUTED:
             self.sub_domains[row.sub_domain] += 1
             _count(self.symptoms, row.root_symptom)
@@ -167,6 +168,7 @@ class _Count:
             failed=self.statuses[RowStatus.FAILED] + (silent if over else 0),
             pending=0 if over else silent,
             unreported=silent if over else 0,
+            found=self.sums["found"],
             succeeded=self.sums["succeeded"],
             left_behind=self.sums["left_behind"],
             observations=self.sums["observations"],

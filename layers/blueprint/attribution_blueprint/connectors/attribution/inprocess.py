@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from attribution_blueprint.connectors.attribution.base import AttributionSettings
     from attribution_blueprint.connectors.base import Budget
     from attribution_lib.observation import Observation
+    from attribution_service.service import Service
 
 __all__ = ["InProcessAttribution"]
 
@@ -61,6 +62,11 @@ class InProcessAttribution:
             raise AttributionFailedError(msg) from error
         rules = Path(settings.rules) if settings.rules else None
         self._service = local_service(self._back_end, Settings(), rules)
+
+    @property
+    def service(self) -> Service:
+        """The service itself: its store also holds verdicts and the records of runs."""
+        return self._service
 
     def check(self) -> None:
         """The rules must load."""

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,12 +123,10 @@ def _here(configuration: Configuration, run_id: str, *, again: bool, as_json: bo
 
 @contextmanager
 def _records(data: Path, service: AttributionConnector) -> Iterator[tuple[RunRows, Service | None]]:
-    """Where the run's record is kept: with the verdicts where they are here, else in the local folder."""
-    if isinstance(service, InProcessAttribution):
-        yield RunRows.of(service.service.store, time.time), service.service
-        return
+    """Where the run's record is kept, and the verdicts where they are made here: unlike sessions, on the disk."""
     with local_store(data) as store:
-        yield RunRows.of(store, time.time), None
+        verdicts = replace(service.service, store=store) if isinstance(service, InProcessAttribution) else None
+        yield RunRows.of(store, time.time), verdicts
 
 
 def _on_state_machine(run_id: str, options: dict[str, Any], *, as_json: bool) -> int:

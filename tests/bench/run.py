@@ -17,6 +17,7 @@ from typing import Any
 import attribution
 import cold_start
 import extraction
+import fleet
 import hostile
 import json_entries
 import repeats
@@ -41,6 +42,7 @@ _MODULES = (
     service_requests,
     service_start,
     static_run,
+    fleet,
 )
 """In the order in which they run."""
 

@@ -12,6 +12,7 @@ from attribution_service.attribute import attribute, attribute_later
 from attribution_service.http.answers import accepted, not_modified, ok_bytes
 from attribution_service.http.function import Function
 from attribution_service.http.metrics import Metric
+from attribution_service.http.workflow import attribute_for
 from attribution_service.model import AttributionStatus
 
 if TYPE_CHECKING:
@@ -50,3 +51,4 @@ def _later(host: Host, event: Mapping[str, Any]) -> None:
 
 
 function.tasks["attribute_later"] = _later
+function.tasks["attribute"] = attribute_for

@@ -9,6 +9,7 @@ from attribution_service.errors import DuplicateObservationError, ObservationCon
 from attribution_service.http.answers import created
 from attribution_service.http.function import Function
 from attribution_service.http.metrics import Metric
+from attribution_service.http.workflow import gather_for, ingest_for, tally_for
 from attribution_service.ingest import ingest
 from attribution_service.model import UploadRequest
 from attribution_service.uploads import issue_upload
@@ -44,3 +45,6 @@ def post_upload(attributor_id: str) -> Response[str]:
     """201 with a one-time URL for a body that is too large for a request."""
     call = function.call
     return created(issue_upload(call.service, call.caller, unquote(attributor_id), call.read(UploadRequest)))
+
+
+function.tasks |= {"gather": gather_for, "ingest": ingest_for, "tally": tally_for}

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from attribution_service.http.abandoned import report_abandoned
 from attribution_service.http.answers import created, no_content, ok, session_path
 from attribution_service.http.function import Function
+from attribution_service.http.workflow import cleanup_for, open_for
 from attribution_service.model import OpenRequest, SessionQuery
 from attribution_service.sessions import delete_session, describe_session, list_sessions, open_session, update_job
 
@@ -56,4 +57,4 @@ def delete_attributor(attributor_id: str) -> Response[str]:
     return no_content()
 
 
-function.tasks["count_abandoned"] = report_abandoned
+function.tasks |= {"count_abandoned": report_abandoned, "open": open_for, "cleanup": cleanup_for}

@@ -105,7 +105,7 @@ def test_an_installed_package_serves_what_is_deployed(wheel: Path) -> None:
     )
     template, routes, *functions = done.stdout.split()
     assert Path(template).is_relative_to(wheel)
-    assert (int(routes), len(functions)) == (15, 5)
+    assert (int(routes), len(functions)) == (15, 9)
 
 
 def test_the_wheel_holds_the_dashboards_templates_its_files_and_the_samples(wheel: Path) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EVENTS = ROOT / "events"
+OF_WORKFLOWS = {"discover", "collect", "write", "sweep", "triggers"}
+"""Folders whose events the tests of the state machines take."""
 ORDER = {
     "open_attributor": 201,
     "list_attributors": 200,
@@ -66,7 +68,8 @@ def send(name: str, host: Host) -> Any:
 
 def test_every_event_is_answered_and_every_file_is_one(host: tuple[Host, list[dict[str, Any]]]) -> None:
     made, written = host
-    assert {file.stem for file in EVENTS.glob("*/*.json")} == set(ORDER)
+    files = EVENTS.glob("*/*.json")
+    assert {file.stem for file in files if file.parent.name not in OF_WORKFLOWS} == set(ORDER)
     answers: dict[str, Any] = {}
     for name, status in ORDER.items():
         answers[name] = send(name, made)
@@ -132,6 +135,6 @@ def test_every_route_has_an_event_and_it_takes_that_route(operation: Any) -> Non
 
 
 def test_every_function_has_an_event() -> None:
-    assert {file.parent.name for file in EVENTS.glob("*/*.json")} == {
+    assert {file.parent.name for file in EVENTS.glob("*/*.json")} - {"triggers"} == {
         function.folder.name for function in DEPLOYMENT.functions.values()
     }

@@ -48,6 +48,12 @@ class Settings:
     """``attribute`` reads this many new spills in line; more go to an asynchronous invocation."""
     attribute_seconds: int = 900
     """The lease of an asynchronous attribution: the function's timeout."""
+    chunk_batches: int = 40
+    """A workflow delivers at most so many collected observations in one invocation …"""
+    chunk_bytes: int = 64 << 20
+    """… of at most so many bytes together."""
+    inline_chunks: int = 100
+    """A workflow holds this many chunks in its own state; more are delivered by executions of their own."""
     fetch_threads: int = 16
     upload_seconds: int = 900
     """Validity of an upload URL."""

@@ -52,7 +52,8 @@ class JobRequest(_Model):
 
     @model_validator(mode="after")
     def _one(self) -> JobRequest:
-        if sum(part is not None for part in (self.job, self.job_ref, self.job_id)) != 1:
+        given = [part is not None for part in (self.job, self.job_ref, self.job_id)]
+        if sum(given) != 1:
             msg = "job, job_ref, or job_id with adapter: exactly one of them"
             raise ValueError(msg)
         if (self.job_id is None) != (self.adapter is None):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from attribution_blueprint.workflow.failure import Failure
 from attribution_blueprint.workflow.writing import TABLE, Written
 from attribution_service.enrichment import Enriched
 from attribution_service.errors import NotFoundError
@@ -24,29 +25,13 @@ if TYPE_CHECKING:
     from attribution_blueprint.workflow.host import WorkflowHost
     from attribution_service.service import Service
 
-__all__ = ["EndState", "Failure", "RecordTask", "record"]
+__all__ = ["EndState", "RecordTask", "record"]
 
-_REASON = 500
+_NO_ID = re.compile(r"[^A-Za-z0-9_.:+-]")
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class Failure(_Model):
-    """As a Catch leaves it: the error's name, and its cause as text or as JSON of a function's error."""
-
-    Error: str = ""
-    Cause: str = ""
-
-    @property
-    def reason(self) -> str:
-        """On one line, for people."""
-        try:
-            said = str(json.loads(self.Cause)["errorMessage"])
-        except (ValueError, TypeError, KeyError):
-            said = self.Cause
-        return f"{self.Error}: {' '.join(said.split())}"[:_REASON]
 
 
 class EndState(_Model):
@@ -55,6 +40,11 @@ class EndState(_Model):
     run_id: str = ""
     context: str = ""
     started_at: str = ""
+    job: dict[str, Any] | None = None
+    """Of a request that could not be accepted, like the next three: what it was about."""
+    job_ref: str | None = None
+    job_id: str | None = None
+    cluster: str | None = None
     opened: Opened | None = None
     enriched: Enriched | None = None
     written: Written | None = None
@@ -64,21 +54,20 @@ class EndState(_Model):
 
 
 class RecordTask(_Model):
-    """Keep the row of one context; ``input`` and ``name`` are the execution's."""
+    """Keep the row of one context; ``name`` is the execution's."""
 
     name: str
-    input: dict[str, Any] = {}
     state: EndState
 
 
 def record(host: WorkflowHost, request: RecordTask) -> RunRow:
     """The row, which is kept: in the end the better of it and one that was there."""
-    state, given = request.state, request.input
+    state = request.state
     status = _status(state)
     written = _written(state)
     row = RunRow(
-        run_id=state.run_id or str(given.get("run_id") or request.name),
-        context=state.context or _named(given) or request.name,
+        run_id=state.run_id or request.name,
+        context=state.context or _named(state) or request.name,
         status=status,
         succeeded=status is RowStatus.ATTRIBUTED and bool(written),
         attributor_id="" if state.opened is None else state.opened.attributor_id,
@@ -150,12 +139,12 @@ def _reason(state: EndState) -> str:
     return "" if state.written is None else state.written.reason
 
 
-def _named(given: dict[str, Any]) -> str:
-    """What a request named, as the name of an object: of a job that could not be found."""
-    job = given.get("job")
-    parts = job if isinstance(job, dict) else given
-    reference = str(given.get("job_ref") or "").rpartition("/")[2].removesuffix(".json")
-    text = reference or f"{parts.get('cluster') or 'default'}:{parts.get('job_id') or 'unknown'}"
-    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_.:+-") else "-" for letter in text)[
-        :200
-    ].lstrip("_.:+-")
+def _named(state: EndState) -> str:
+    """What a request named, as a context's key would be: of a job that could not be found."""
+    if state.job_ref:
+        text = state.job_ref.rpartition("/")[2].removesuffix(".json")
+    else:
+        job = state.job or {}
+        cluster, job_id = state.cluster or job.get("cluster"), state.job_id or job.get("job_id")
+        text = f"{cluster or 'default'}:{job_id or 'unknown'}:{job.get('attempt', 0)}"
+    return _NO_ID.sub("-", text)[:200].lstrip("_.:+-")

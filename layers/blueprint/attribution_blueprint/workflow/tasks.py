@@ -20,6 +20,7 @@
 from __future__ import annotations
 
 from attribution_blueprint.workflow.collect import CollectTask, collect
+from attribution_blueprint.workflow.failure import Failure
 from attribution_blueprint.workflow.jobs import (
     Accepted,
     FleetRequest,
@@ -29,7 +30,7 @@ from attribution_blueprint.workflow.jobs import (
     discover_fleet,
     discover_job,
 )
-from attribution_blueprint.workflow.record import EndState, Failure, RecordTask, record
+from attribution_blueprint.workflow.record import EndState, RecordTask, record
 from attribution_blueprint.workflow.writing import SummariseTask, WriteTask, Written, summarise, write
 from attribution_service.enrichment import Enriched, EnrichRequest, enrich
 from attribution_service.workflow.evidence import (

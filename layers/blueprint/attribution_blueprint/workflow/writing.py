@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from attribution_blueprint.errors import BlueprintError
+from attribution_blueprint.workflow.failure import Failure
 from attribution_service.errors import ServiceError
 from attribution_service.result import EnrichedVerdict
+from attribution_service.run_records import RunState, RunTotals
 from attribution_service.service import EVERYTHING
 from attribution_service.verdicts import write_verdict
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     from attribution_blueprint.settings import Group
     from attribution_blueprint.workflow.host import WorkflowHost
-    from attribution_service.run_records import RunTotals
 
 __all__ = ["TABLE", "SummariseTask", "WriteTask", "Written", "summarise", "write"]
 
@@ -48,9 +49,10 @@ class Written(_Model):
 
 
 class SummariseTask(_Model):
-    """End a run."""
+    """End a run; ``error`` when its contexts could not be found out, or not be handed on."""
 
     run_id: str
+    error: Failure | None = None
 
 
 def write(host: WorkflowHost, request: WriteTask) -> Written:
@@ -73,7 +75,12 @@ def write(host: WorkflowHost, request: WriteTask) -> Written:
 
 def summarise(host: WorkflowHost, request: SummariseTask) -> RunTotals:
     """Note that a run is over; its totals, counted over its rows: contexts without one failed."""
-    return host.rows.end(request.run_id).totals
+    rows, error = host.rows, request.error
+    if error is None:
+        return rows.end(request.run_id).totals
+    known = rows.begin(request.run_id).contexts
+    rows.expect(request.run_id, known or 0, [error.reason])
+    return rows.end(request.run_id, RunState.FAILED if known is None else RunState.ENDED).totals
 
 
 def _sinks(host: WorkflowHost) -> Iterator[tuple[str, Callable[[EnrichedVerdict], object]]]:

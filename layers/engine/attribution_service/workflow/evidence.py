@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from attribution_service.ports import ObjectStore
     from attribution_service.service import Service
+    from attribution_service.settings import Settings
 
 __all__ = [
     "Chunk",
@@ -40,10 +41,6 @@ __all__ = [
     "tally_task",
 ]
 
-_BATCHES, _BYTES = 40, 64 << 20
-"""Of one chunk: a minute's work at most."""
-_INLINE = 100
-"""Chunks that a state may hold; more are read from the manifest, each as an execution of its own."""
 _REASON = 300
 _NDJSON = "application/x-ndjson"
 
@@ -112,10 +109,10 @@ def gather_task(service: Service, request: GatherTask) -> Chunked:
     chunks = [
         Chunk(connector=one.connector, instance=one.instance, first=first, count=count)
         for one in request.collectors
-        for first, count in _cut(_sizes(objects, keys.batches(one.instance)))
+        for first, count in _cut(_sizes(objects, keys.batches(one.instance)), service.settings)
     ]
     objects.put(keys.chunks, _CHUNKS.dump_json(chunks))
-    many = len(chunks) > _INLINE
+    many = len(chunks) > service.settings.inline_chunks
     return Chunked(count=len(chunks), many=many, chunks=[] if many else chunks, key=keys.chunks)
 
 
@@ -164,11 +161,11 @@ def _sizes(objects: ObjectStore, key: str) -> Sequence[int]:
     return sizes
 
 
-def _cut(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _cut(sizes: Sequence[int], limits: Settings) -> Iterator[tuple[int, int]]:
     """(first, count) of runs that are bounded in number and in bytes."""
     first = total = 0
     for number, size in enumerate(sizes):
-        if number > first and (number - first >= _BATCHES or total + size > _BYTES):
+        if number > first and (number - first >= limits.chunk_batches or total + size > limits.chunk_bytes):
             yield first, number - first
             first, total = number, 0
         total += size

@@ -13,15 +13,14 @@ from pydantic import BaseModel, ConfigDict
 from attribution_lib.taxonomy import Outcome
 from attribution_service.attribute import attribute
 from attribution_service.errors import DuplicateSessionError, InvalidRequestError, NotFoundError
-from attribution_service.model import Identifier, OpenRequest, VerdictKey
+from attribution_service.model import Identifier, OpenRequest
 from attribution_service.ports import ObjectMissingError
 from attribution_service.service import EVERYTHING
 from attribution_service.sessions import delete_session, open_session
-from attribution_service.verdicts import get_verdict
+from attribution_service.verdict_items import run_pk, run_prefix
 from attribution_service.workflow.keys import ContextKeys, key_of
 
 if TYPE_CHECKING:
-    from attribution_service.result import EnrichedVerdict
     from attribution_service.service import Service
 
 __all__ = [
@@ -89,9 +88,8 @@ class CleanupTask(_Model):
 
     run_id: str
     context: str
+    """``cluster:job_id:attempt``, which is also the session's id; empty when it came to none."""
     opened_by: str
-    attributor_id: str = ""
-    """Default: the context's own."""
 
 
 class Cleaned(_Model):
@@ -110,12 +108,12 @@ def open_task(service: Service, request: OpenTask) -> Opened:
     except DuplicateSessionError as error:
         return Opened(status=OpenStatus.CONFLICTED, attributor_id=str(error.extras["attributor_id"]))
     # Looked for while the session is ours: whoever wrote a verdict did so before theirs was gone.
-    found = None if request.again else _known_verdict(service, view.cluster, view.job_id, view.attempt)
+    found = None if request.again else _known_run(service, view.cluster, view.job_id, view.attempt)
     if found is None:
         return Opened(status=OpenStatus.OPENED, attributor_id=view.attributor_id)
     with suppress(NotFoundError):
         delete_session(service, EVERYTHING, view.attributor_id, opened_by=request.opened_by)
-    return Opened(status=OpenStatus.FOUND, attributor_id=view.attributor_id, run_id=found.run_id)
+    return Opened(status=OpenStatus.FOUND, attributor_id=view.attributor_id, run_id=found)
 
 
 def attribute_task(service: Service, request: AttributeTask) -> Judged:
@@ -127,9 +125,11 @@ def attribute_task(service: Service, request: AttributeTask) -> Judged:
 
 def cleanup_task(service: Service, request: CleanupTask) -> Cleaned:
     """Remove the session and the collected objects of one context; what is gone already is fine."""
+    if not request.context:
+        return Cleaned(session=False, objects=0)
     session = True
     try:
-        delete_session(service, EVERYTHING, request.attributor_id or request.context, opened_by=request.opened_by)
+        delete_session(service, EVERYTHING, request.context, opened_by=request.opened_by)
     except NotFoundError:
         session = False
     objects = service.store.objects
@@ -152,7 +152,7 @@ def _job(service: Service, reference: str) -> dict[str, Any]:
     return job
 
 
-def _known_verdict(service: Service, cluster: str, job_id: str, attempt: int) -> EnrichedVerdict | None:
-    with suppress(NotFoundError):
-        return get_verdict(service, EVERYTHING, VerdictKey(cluster=cluster, job_id=job_id, attempt=attempt))
-    return None
+def _known_run(service: Service, cluster: str, job_id: str, attempt: int) -> str | None:
+    """The latest run that has a verdict on this attempt."""
+    runs = service.store.verdicts.query(run_pk(cluster, job_id), run_prefix(attempt))
+    return max(((int(item["at"]), str(item["run_id"])) for item in runs), default=(0, None))[1]

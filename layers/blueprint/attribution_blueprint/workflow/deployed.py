@@ -1,0 +1,89 @@
+"""The host of deployed functions: the service's own, and the site's configuration from where the deployment says."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attribution_blueprint.errors import ConfigError
+from attribution_blueprint.settings import read_configuration
+from attribution_blueprint.workflow.host import WorkflowHost
+from attribution_service.ports import ObjectMissingError
+from attribution_service.workflow.keys import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from attribution_blueprint.settings import Configuration
+    from attribution_service.http.host import Host
+    from attribution_service.ports import ObjectStore
+
+__all__ = ["CONFIG", "ConfigurationSource", "workflow_host"]
+
+CONFIG = "ATTRIBUTION_CONFIG"
+"""Where the site's TOML lies: ``s3://bucket/key`` of the deployment's own bucket, or ``ssm:NAME`` of a parameter."""
+_BUCKET = "ATTRIBUTION_BUCKET"
+_SSM = "ssm:"
+_FRESH_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class ConfigurationSource:
+    """The configuration of an address, read again once a minute: a change needs no deployment."""
+
+    address: str
+    objects: ObjectStore
+    clock: Callable[[], float] = time.monotonic
+    _known: Configuration | None = field(default=None, repr=False)
+    _read_at: float = 0.0
+
+    def __call__(self) -> Configuration:
+        """The configuration in force; ``ConfigError`` names what is wrong with it."""
+        if self._known is None or self.clock() - self._read_at > _FRESH_SECONDS:
+            self._known, self._read_at = self._read(), self.clock()
+        return self._known
+
+    def _read(self) -> Configuration:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "site.toml")
+            file.write_bytes(self._text())
+            return read_configuration(file, {})
+
+    def _text(self) -> bytes:
+        if not self.address:
+            raise ConfigError([f"{CONFIG}: is not set; accepted: s3://bucket/key, or ssm:NAME"])
+        if self.address.startswith(_SSM):
+            return _parameter(self.address.removeprefix(_SSM))
+        try:
+            return self.objects.get(key_of(self.address))
+        except ObjectMissingError:
+            raise ConfigError([f"{CONFIG} {self.address}: there is no such object; accepted: a TOML file"]) from None
+
+
+def workflow_host(host: Host, environment: Mapping[str, str] = os.environ) -> WorkflowHost:
+    """What the tasks of one invocation run in."""
+    address, objects = environment.get(CONFIG, ""), host.service.store.objects
+    known = _SOURCES.get(address)
+    if known is None or known.objects is not objects:
+        known = _SOURCES[address] = ConfigurationSource(address, objects)
+    return WorkflowHost(host.service, known, bucket=environment.get(_BUCKET, "local"))
+
+
+_SOURCES: dict[str, ConfigurationSource] = {}
+"""Of this process: a function that stays warm asks once a minute, not once an invocation."""
+
+
+def _parameter(name: str) -> bytes:
+    # boto3 is slow to import, and not installed where nothing is deployed.
+    import boto3  # noqa: PLC0415 -- see above
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- see above
+
+    try:
+        found = boto3.client("ssm").get_parameter(Name=name, WithDecryption=True)
+    except (BotoCoreError, ClientError) as error:
+        raise ConfigError([f"{CONFIG} {_SSM}{name}: {error}; accepted: the name of a parameter"]) from error
+    return str(found["Parameter"]["Value"]).encode()

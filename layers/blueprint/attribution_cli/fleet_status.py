@@ -13,6 +13,7 @@ from attribution_blueprint.executions import RUNNING, StateMachine
 from attribution_cli.fleet_view import exit_status, show_row, show_runs, show_status
 from attribution_cli.stores import chosen_store
 from attribution_cli.terminal import complain, echo_json
+from attribution_lib.text.escape import shown
 from attribution_service.errors import NotFoundError, ServiceError
 from attribution_service.run_rows import RunRows
 
@@ -65,7 +66,7 @@ def _one(rows: RunRows, run_id: str, machine: StateMachine, *, rows_too: bool, a
             raise
         # It has not come to its record yet, or never will.
         told = {"run_id": run_id, "execution": execution.arn, "status": execution.status, "cause": execution.cause}
-        echo_json(told) if as_json else click.echo(f"{run_id}: {execution.status} {execution.cause}")
+        echo_json(told) if as_json else click.echo(shown(f"{run_id}: {execution.status} {execution.cause}".rstrip()))
         return _STILL_RUNNING if execution.status == RUNNING else 1
     show_status(summary, execution, as_json=as_json)
     if rows_too:

@@ -100,7 +100,7 @@ def test_a_run_whose_execution_died_is_not_said_to_go_on(client: Any, machine: s
 
 def test_what_step_functions_refuses_is_said_with_its_reason(client: Any) -> None:  # noqa: ARG001 -- no real account
     gone = "arn:aws:states:us-east-1:123456789012:stateMachine:gone"
-    with pytest.raises(DeploymentError, match=r"stateMachine:gone: not started: .*does not exist"):
+    with pytest.raises(DeploymentError, match=r"stateMachine:gone: not started: .*StateMachineDoesNotExist"):
         StateMachine(gone).start("r1", {})
     refused = command("start", "--state-machine", gone, "--adapter", "slurm")
     assert refused.exit_code == 2

@@ -56,8 +56,8 @@ def progress(context: CollectorContext) -> dict[str, Any]:
 def first_errors(context: CollectorContext) -> dict[str, Any]:
     """The first error of each rank (of each node or stream where no rank is known), the earliest of all first."""
     first: dict[str, Event] = {}
-    for event in context.event_stream.events(active=False):
-        if (event.original_type or event.event_type) != EventType.BAD_NODE or event.source != "applog":
+    for event in context.event_stream.events(source="applog", active=False):
+        if (event.original_type or event.event_type) != EventType.BAD_NODE:
             continue
         where = f"rank {event.rank}" if event.rank is not None else event.node or event.stream
         if where not in first or event.first.order() < first[where].first.order():

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from common.application import AUTHOR, application_symptoms, before, general_readings
-from common.evidence import by_line, lines_of
+from common.evidence import by_line, lines_of, rules_called
 
 from attribution_lib.rule_api import EventType, FilterPriority, Position, StateClass, filter_def
 
@@ -31,6 +31,8 @@ _WARNING = re.compile(
     r"(?:^|\]:)\[W\d{3,4} [\d:.]+ |\[W \w+\.cpp:\d+\]|failed call to cuInit: (?:UNKNOWN ERROR|CUDA_ERROR_NO_DEVICE)"
 )
 """Level W of c10d, and what TensorFlow and XLA say on every host that has no GPU."""
+_EXCEPTIONS = ("PythonException", "FileErrno")
+"""How the rules over lines that end a traceback are called."""
 _CONTENDER = 400
 _SURVIVED_SECONDS = 300
 _SURVIVED_LINES = 100
@@ -74,8 +76,7 @@ def quoted_source_code(context: FilterContext) -> None:
 
 
 def _quoted(stream: EventStream) -> list[Event]:
-    bad = (event for event in stream.bad() if event.source == "applog" and "  " in event.datum)
-    return [event for event in bad if _CODE.search(event.datum)]
+    return [event for event in stream.bad(source="applog") if "  " in event.datum and _CODE.search(event.datum)]
 
 
 def _at(event: Event, index: int) -> Event:
@@ -97,11 +98,11 @@ def _at(event: Event, index: int) -> Event:
 @filter_def("ExceptionOnlyLogged", AUTHOR, priority=FilterPriority.EARLY + 200)
 def exception_only_logged(context: FilterContext) -> None:
     """An exception's text behind a level of warning or lower was handled by the program: interesting, no failure."""
-    for event in context.event_stream.bad():
-        if event.rule.startswith("PythonException"):
-            lead = event.datum.partition(str(event.payload.get("exception") or ":"))[0]
-            if _LOGGED.search(lead):
-                context.event_stream.demote(event, by="ExceptionOnlyLogged")
+    stream = context.event_stream
+    for event in stream.bad(rules=rules_called(stream, _EXCEPTIONS[:1])):
+        lead = event.datum.partition(str(event.payload.get("exception") or ":"))[0]
+        if _LOGGED.search(lead):
+            stream.demote(event, by="ExceptionOnlyLogged")
 
 
 @filter_def("LibraryWarning", AUTHOR, priority=FilterPriority.EARLY + 210)
@@ -113,8 +114,8 @@ def library_warning(context: FilterContext) -> None:
         for name in sorted(stream.symptoms() - {None})
         if (symptom := context.registry.get(name)).root and symptom.rank >= _CONTENDER
     ]
-    for event in stream.bad(contenders) if contenders else ():
-        if event.source == "applog" and _WARNING.search(event.datum):
+    for event in stream.bad(contenders, source="applog"):
+        if _WARNING.search(event.datum):
             stream.demote(event, by="LibraryWarning")
 
 
@@ -123,9 +124,7 @@ def exception_at_teardown(context: FilterContext) -> None:
     """The exception line of a traceback that Python ignored, or printed while it cleaned up, is no failure either."""
     stream = context.event_stream
     ignored = by_line(stream.events(symptom="Exception ignored at teardown", type=EventType.INTERESTING_NODE))
-    for event in stream.bad() if ignored else ():
-        if not event.rule.startswith(("PythonException", "FileErrno")):
-            continue
+    for event in stream.bad(rules=rules_called(stream, _EXCEPTIONS)) if ignored else ():
         lines = lines_of(event)
         if all(line in ignored or _above(line) in ignored for line in lines):
             found = ignored.get(lines[0]) or ignored[_above(lines[0])]
@@ -159,8 +158,10 @@ def _line(event: Event) -> Line:
 def _best_readings(stream: EventStream, levels: Mapping[str, int], wanted: Collection[Line]) -> dict[Line, Event]:
     """The least general reading of each wanted line, whatever it decides."""
     best: dict[Line, tuple[int, Event]] = {}
-    kinds = (EventType.BAD_NODE, EventType.INTERESTING_NODE, EventType.JOB_STOP) if wanted else ()
-    for event in (event for kind in kinds for event in stream.events(type=kind) if event.symptom is not None):
+    kinds = (EventType.BAD_NODE, EventType.INTERESTING_NODE, EventType.JOB_STOP)
+    sources = {source for source, _, _ in wanted}
+    read = (event for kind in kinds for source in sorted(sources) for event in stream.events(type=kind, source=source))
+    for event in (event for event in read if event.symptom is not None):
         level = levels.get(event.symptom or "", 0)
         for line in lines_of(event) if event.occurrences > 1 else (_line(event),):
             if line in wanted and (line not in best or level < best[line][0]):

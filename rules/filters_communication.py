@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from common.evidence import by_line, definition_of, follows, lines_of, ranks_in
+from common.evidence import by_line, definition_of, follows, lines_of, ranks_in, rules_called, rules_of
 
-from attribution_lib.rule_api import EventType, FilterPriority, Outcome, filter_def
+from attribution_lib.rule_api import EventType, FilterPriority, Outcome, filter_def, outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,19 +41,20 @@ def errno_inside_communication(context: FilterContext) -> None:
     "No space left on device" in an NCCL warning about a shared-memory segment is /dev/shm, and an exception thrown by
     ProcessGroupNCCL is what its text says.
     """
-    specific = by_line(event for event in context.event_stream.bad() if event.rule.startswith(LIBRARIES))
-    for event in context.event_stream.bad():
-        if definition_of(event) in ERRNO_READERS:
-            found = next((specific[line] for line in lines_of(event) if line in specific), None)
-            if found is not None:
-                context.event_stream.discard(event, by="ErrnoInsideCommunication", explained_by=found)
+    stream = context.event_stream
+    read = stream.bad(rules=rules_of(stream, ERRNO_READERS))
+    specific = by_line(stream.bad(rules=rules_called(stream, LIBRARIES)) if read else ())
+    for event in read:
+        found = next((specific[line] for line in lines_of(event) if line in specific), None)
+        if found is not None:
+            stream.discard(event, by="ErrnoInsideCommunication", explained_by=found)
 
 
 @filter_def("LoggedConnectionWarning", AUTHOR, priority=FilterPriority.EARLY + 110)
 def logged_connection_warning(context: FilterContext) -> None:
     """A line that is the library's own warning of something it retries or survives proves nothing by its errno."""
     warnings = by_line(context.event_stream.events(symptom=WARNINGS, type=EventType.INTERESTING_NODE))
-    for event in context.event_stream.bad():
+    for event in context.event_stream.bad() if warnings else ():
         found = next((warnings[line] for line in lines_of(event) if line in warnings), None)
         if found is not None:
             context.event_stream.demote(event, by="LoggedConnectionWarning", explained_by=found)
@@ -62,10 +63,11 @@ def logged_connection_warning(context: FilterContext) -> None:
 @filter_def("NcclErrorSaidTwice", AUTHOR, priority=FilterPriority.EARLY + 120)
 def nccl_error_said_twice(context: FilterContext) -> None:
     """PyTorch prints an NCCL error in two lines, the error and the explanation of its code: one fact, counted once."""
-    texts = {_place(event): event for event in context.event_stream.bad() if definition_of(event) == "NcclResultText"}
-    for event in context.event_stream.bad():
-        if definition_of(event) == "NcclResultName" and _place(event) in texts:
-            context.event_stream.discard(event, by="NcclErrorSaidTwice", explained_by=texts[_place(event)])
+    stream = context.event_stream
+    texts = {_place(event): event for event in stream.bad(rules=rules_of(stream, ("NcclResultText",)))}
+    for event in stream.bad(rules=rules_of(stream, ("NcclResultName",))):
+        if _place(event) in texts:
+            stream.discard(event, by="NcclErrorSaidTwice", explained_by=texts[_place(event)])
 
 
 def _place(event: Event) -> tuple[object, ...]:
@@ -76,20 +78,14 @@ def _place(event: Event) -> tuple[object, ...]:
 def port_recovered(context: FilterContext) -> None:
     """A port that came back, with no communication failure after its error, decided nothing."""
     stream = context.event_stream
-    active = stream.events(symptom="IB port active")
-    failures = [event for event in stream.bad() if _is_communication_failure(context, event)]
-    for error in stream.bad(["IB port error"]):
-        back = [event for event in active if _same_port(event, error) and _after(event, error)]
-        if back and not any(_soon_after(failure, error) for failure in failures):
-            stream.demote(error, by="PortRecovered", explained_by=back[0])
-
-
-def _is_communication_failure(context: FilterContext, event: Event) -> bool:
-    return event.symptom is not None and context.registry.get(event.symptom).outcome is Outcome.COMMUNICATION_FAILURE
-
-
-def _same_port(event: Event, other: Event) -> bool:
-    return event.node == other.node and event.device == other.device
+    active: dict[tuple[str | None, str | None], list[Event]] = {}
+    for event in stream.events(symptom="IB port active"):
+        active.setdefault((event.node, event.device), []).append(event)
+    failures = stream.bad(context.registry.resolve([outcomes(Outcome.COMMUNICATION_FAILURE)])) if active else []
+    for error in stream.bad(["IB port error"]) if active else ():
+        back = next((event for event in active.get((error.node, error.device), ()) if _after(event, error)), None)
+        if back is not None and not any(_soon_after(failure, error) for failure in failures):
+            stream.demote(error, by="PortRecovered", explained_by=back)
 
 
 def _after(event: Event, other: Event) -> bool:

@@ -104,11 +104,12 @@ def tell_host_services_from_jobs(context: FilterContext) -> None:
     The cgroup stands on the kernel's constraint line; the kill line of the same process is the evidence.
     """
     stream = context.event_stream
+    kills = _by_node(stream.bad(OOM_KILLS))
     for limit in stream.bad(OOM_KILLS):
         cgroup = str(limit.payload.get("limit_cgroup") or limit.payload.get("cgroup") or "")
         if limit.state != "active" or not _is_host_service(cgroup):
             continue
-        same = [event for event in stream.bad(OOM_KILLS) if _same_kill(event, limit)]
+        same = [event for event in kills[limit.node] if event.state == "active" and _same_kill(event, limit)]
         killed = [event for event in same if event.rule in ("OomKillCgroup", "OomKill", "OomKilledProcess")]
         evidence = (killed or [limit])[0]
         derived = stream.emit(
@@ -122,6 +123,13 @@ def tell_host_services_from_jobs(context: FilterContext) -> None:
             stream.discard(event, by="OomKillOfHostService", explained_by=derived)
 
 
+def _by_node(events: Iterable[Event]) -> dict[str | None, list[Event]]:
+    found: dict[str | None, list[Event]] = {}
+    for event in events:
+        found.setdefault(event.node, []).append(event)
+    return found
+
+
 def _is_host_service(cgroup: str) -> bool:
     parts = [part for part in cgroup.split("/") if part]
     if not parts or parts[0] != "system.slice" or not any(part.endswith(".service") for part in parts):
@@ -130,8 +138,6 @@ def _is_host_service(cgroup: str) -> bool:
 
 
 def _same_kill(event: Event, limit: Event) -> bool:
-    if event.node != limit.node:
-        return False
     pids = event.payload.get("pid"), limit.payload.get("pid")
     if all(pids):
         return pids[0] == pids[1]
@@ -142,15 +148,13 @@ def _same_kill(event: Event, limit: Event) -> bool:
 def keep_driver_stacks_of_stuck_tasks(context: FilterContext) -> None:
     """The kernel prints stacks for many reasons: frames of the GPU driver count below a hung task or a lockup only."""
     stream = context.event_stream
-    stuck = stream.bad(LOCKUPS)
+    stuck = _by_node(stream.bad(LOCKUPS))
     for frame in stream.bad([STUCK_IN_DRIVER]):
-        if not any(_stack_belongs(frame, event) for event in stuck):
+        if not any(_stack_belongs(frame, event) for event in stuck.get(frame.node, ())):
             stream.discard(frame, by="StackOfStuckTask")
 
 
 def _stack_belongs(frame: Event, stuck: Event) -> bool:
-    if frame.node != stuck.node:
-        return False
     times = frame.first.timestamp, stuck.first.timestamp
     if times[0] is not None and times[1] is not None:
         last = stuck.last.timestamp or times[1]
@@ -187,9 +191,8 @@ def _first_failure(stream: EventStream, context: RefinerContext, echoes: frozens
     """The earliest sign of failure that a program printed; echoes of the GPU itself do not count."""
     signs = [
         event
-        for event in stream.bad()
-        if event.source == "applog"
-        and event.symptom is not None
+        for event in stream.bad(source="applog")
+        if event.symptom is not None
         and event.symptom not in echoes
         and event.first.timestamp is not None
         and context.registry.get(event.symptom).rank >= SIGN_OF_FAILURE

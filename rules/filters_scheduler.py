@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from common.evidence import follows
+from common.evidence import first_before
 
-from attribution_lib.rule_api import EventType, FilterPriority, Outcome, StateClass, filter_def
+from attribution_lib.rule_api import EventType, FilterPriority, Outcome, StateClass, event_order, filter_def
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from attribution_lib.rule_api import Event, EventStream, FilterContext, JobInfo
+    from attribution_lib.rule_api import Event, FilterContext, JobInfo
 
 AUTHOR = "Attribution maintainers"
 BARE_CANCELLATION = "Cancelled, author not named"
@@ -56,11 +56,11 @@ def step_killed_by_task_failure(context: FilterContext) -> None:
     Before 25.05 Slurm prints the same line for scancel and for kill-on-bad-exit; only steps are killed by the latter.
     """
     stream = context.event_stream
-    failures = [event for event in stream.bad(TASK_ENDED) if _is_failure(event)]
+    failure_before = first_before(event for event in stream.bad(TASK_ENDED) if _is_failure(event))
     for stop in stream.events(symptom=BARE_CANCELLATION, type=EventType.JOB_STOP):
         if not str(stop.payload.get("entity", "")).startswith("STEP"):
             continue
-        failed = next((event for event in failures if follows(stop, event)), None)
+        failed = failure_before(stop)
         if failed is not None or context.job.state_class in _FAILED:
             echo = stream.emit(
                 event_type=EventType.BAD_NODE,
@@ -84,10 +84,10 @@ def named_stop_before_cancellation(context: FilterContext) -> None:
     """A cancellation without an author that follows a stop with one (a kill switch, a preemption) carries it out."""
     stream = context.event_stream
     stops = stream.events(type=EventType.JOB_STOP)
-    named = [stop for stop in stops if stop.symptom != BARE_CANCELLATION and stop.line_num is not None]
+    named = first_before(stop for stop in stops if stop.symptom != BARE_CANCELLATION and stop.line_num is not None)
     for stop in stops:
         if stop.symptom == BARE_CANCELLATION:
-            before = next((event for event in named if follows(stop, event)), None)
+            before = named(stop)
             if before is not None:
                 stream.discard(stop, by="NamedStopBeforeCancellation", explained_by=before)
 
@@ -96,9 +96,11 @@ def named_stop_before_cancellation(context: FilterContext) -> None:
 def server_cleans_up_lost_node(context: FilterContext) -> None:
     """PBS mails `Job deleted at request of root` with a node failure or an exceeded limit: nobody cancelled."""
     stream = context.event_stream
-    lost = stream.bad([NODE_LOST, *LIMITS])
+    lost: dict[str, Event] = {}
+    for event in stream.bad([NODE_LOST, *LIMITS]):
+        lost.setdefault(event.stream, event)
     for stop in stream.events(symptom=BY_OPERATOR, type=EventType.JOB_STOP):
-        reason = next((event for event in lost if event.stream == stop.stream), None)
+        reason = lost.get(stop.stream)
         if stop.rule.startswith("BatchSystemEnding") and reason is not None:
             stream.discard(stop, by="ServerCleansUpLostNode", explained_by=reason)
 
@@ -135,9 +137,9 @@ def other_workloads(context: FilterContext) -> None:
     job, stream = context.job, context.event_stream
     if not job.job_id or _UUID.match(job.job_id):
         return
-    for event in stream.events(type=EventType.JOB_STOP) + stream.events(type=EventType.BAD_NODE):
+    for event in stream.events(type=EventType.JOB_STOP, source="scheduler") + stream.bad(source="scheduler"):
         workload = event.payload.get("workload")
-        if event.source != "scheduler" or not isinstance(workload, str) or not workload or _is_ours(workload, job):
+        if not isinstance(workload, str) or not workload or _is_ours(workload, job):
             continue
         if event.event_type == EventType.JOB_STOP:
             stream.discard(event, by="OtherWorkloads")
@@ -155,9 +157,13 @@ def _is_ours(workload: str, job: JobInfo) -> bool:
 def storage_restored(context: FilterContext) -> None:
     """A file system that was reached again had an interruption, no failure: the restored line closes the lost one."""
     stream = context.event_stream
-    restored = stream.events(symptom=RESTORED)
-    for lost in stream.bad(LOST_CONNECTIONS):
-        closing = next((event for event in restored if _closes(event, lost)), None)
+    restored: dict[str | None, list[Event]] = {}
+    for event in stream.events(symptom=RESTORED):
+        restored.setdefault(event.node, []).append(event)
+    for lost in stream.bad(LOST_CONNECTIONS) if restored else ():
+        nodes = set(restored) if lost.node is None else {lost.node, None}
+        found = (event for node in nodes for event in restored.get(node, ()) if _closes(event, lost))
+        closing = min(found, key=event_order, default=None)
         if closing is not None:
             stream.demote(lost, by="StorageRestored", explained_by=closing)
 
@@ -214,8 +220,9 @@ def nodes_rebooted_together(context: FilterContext) -> None:
 def maintenance_took_the_node(context: FilterContext) -> None:
     """A maintenance note is why the job lost a node only if it is about a node that the job lost."""
     stream = context.event_stream
-    lost = {event.node for event in _node_losses(context) if event.node is not None}
-    for note in stream.events(symptom=MAINTENANCE_NOTE):
+    notes = stream.events(symptom=MAINTENANCE_NOTE)
+    lost = {event.node for event in _node_losses(context) if event.node is not None} if notes else set()
+    for note in notes:
         node = note.node or (next(iter(lost)) if len(lost) == 1 else None)
         if node in lost:
             stream.emit(
@@ -235,7 +242,7 @@ def operator_came_later(context: FilterContext) -> None:
     actions = stream.bad(OPERATOR_ACTIONS)
     if not actions:
         return
-    others = [event for event in stream.bad() if _is_specific(event, context)]
+    others = _earliest(stream.bad([name for name in stream.symptoms() if _is_specific(name, context)]))
     for action in actions:
         when = action.first.timestamp
         if when is None:
@@ -249,19 +256,28 @@ def operator_came_later(context: FilterContext) -> None:
 
 
 def _node_losses(context: FilterContext) -> Iterable[Event]:
-    stream: EventStream = context.event_stream
-    return [
-        event
-        for event in stream.bad()
-        if event.symptom is not None and context.registry.get(event.symptom).outcome is Outcome.NODE_DOWN
-    ]
+    stream, registry = context.event_stream, context.registry
+    return stream.bad([name for name in stream.symptoms() if registry.get(name).outcome is Outcome.NODE_DOWN])
 
 
-def _is_specific(event: Event, context: FilterContext) -> bool:
-    if event.symptom is None or event.symptom in OPERATOR_ACTIONS:
-        return False
-    symptom = context.registry.get(event.symptom)
-    return symptom.root and symptom.rank >= _SPECIFIC_RANK and symptom.outcome is not Outcome.NODE_DOWN
+def _is_specific(name: str, context: FilterContext) -> bool:
+    symptom = context.registry.get(name)
+    return (
+        name not in OPERATOR_ACTIONS
+        and symptom.root
+        and symptom.rank >= _SPECIFIC_RANK
+        and symptom.outcome is not Outcome.NODE_DOWN
+    )
+
+
+def _earliest(events: Iterable[Event]) -> list[Event]:
+    """The events that are earlier than all before them: for any limit, the first that keeps it is one of these."""
+    found: list[Event] = []
+    for event in events:
+        at = event.first.timestamp
+        if at is not None and (not found or at < (found[-1].first.timestamp or 0)):
+            found.append(event)
+    return found
 
 
 def _first_before(events: Iterable[Event], limit: int) -> Event | None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from attribution_lib.rule_api import EventType, FilterContext, FilterPriority, Outcome, filter_def, outcomes
+
+if TYPE_CHECKING:
+    from attribution_lib.rule_api import Event
 
 AUTHOR = "attribution maintainers"
 NONFATAL = "XIDNVLink5Nonfatal"
@@ -15,10 +20,11 @@ def raise_xids_that_stopped_channels(context: FilterContext) -> None:
     Its own line is better evidence than the clean-up line that names it.
     """
     stream = context.event_stream
-    for named in [event for event in stream.bad() if event.rule == "XIDReported" and event.payload.get("previous")]:
-        place = (named.symptom, named.node, named.device)
-        mild = [event for event in stream.events(symptom=named.symptom) if event.rule == "XIDNVLink5Nonfatal"]
-        first = next((event for event in mild if (event.symptom, event.node, event.device) == place), None)
+    mild: dict[tuple[str | None, ...], Event] = {}
+    for event in stream.events(rule=NONFATAL):
+        mild.setdefault((event.symptom, event.node, event.device), event)
+    for named in [event for event in stream.bad(rules=["XIDReported"]) if event.payload.get("previous")]:
+        first = mild.get((named.symptom, named.node, named.device))
         if first is not None and named.state == "active":
             raised = stream.emit(
                 event_type=named.event_type,
@@ -38,8 +44,8 @@ def raise_xids_of_lost_nodes(context: FilterContext) -> None:
     """
     stream = context.event_stream
     lost = {event.node for event in stream.bad(context.registry.resolve([outcomes(Outcome.NODE_DOWN)]))}
-    for mild in stream.events(type=EventType.INTERESTING_NODE):
-        if mild.rule == NONFATAL and mild.node is not None and mild.node in lost:
+    for mild in stream.events(type=EventType.INTERESTING_NODE, rule=NONFATAL) if lost else ():
+        if mild.node is not None and mild.node in lost:
             raised = stream.emit(
                 event_type=EventType.BAD_NODE,
                 rule="NonfatalXidOfLostNode",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from attribution_lib.rule_api import Causes, Order, TimeRule
 
-    from attribution_lib.rule_api import Event
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from attribution_lib.rule_api import Event, EventStream
 
 Line = tuple[str, str, int]
 """Source, stream and line number."""
@@ -42,9 +44,31 @@ def follows(event: Event, other: Event) -> bool:
     return same and (mine.line_num or 0) >= (theirs.line_num or 0)
 
 
+def first_before(events: Iterable[Event]) -> Callable[[Event], Event | None]:
+    """For any event, the first of the active ``events`` (which come in order) that it ``follows``."""
+    causes = Causes(events)
+    follows_it = TimeRule.of(Order.BEFORE, slack=0, within=None)
+
+    def first(event: Event) -> Event | None:
+        found = causes.first_for(event, follows_it)
+        return None if found is None else found[0]
+
+    return first
+
+
 def definition_of(event: Event) -> str:
     """The rule, family or catalogue that produced the event, without the member's name."""
     return event.rule.split(".", 1)[0]
+
+
+def rules_of(stream: EventStream, definitions: Collection[str]) -> list[str]:
+    """The rules of these definitions that produced something."""
+    return [rule for rule in stream.rules() if rule.split(".", 1)[0] in definitions]
+
+
+def rules_called(stream: EventStream, prefixes: tuple[str, ...]) -> list[str]:
+    """The rules with such names that produced something."""
+    return [rule for rule in stream.rules() if rule.startswith(prefixes)]
 
 
 def ranks_in(text: object) -> list[int]:

@@ -32,13 +32,6 @@ def events(draw: st.DrawFn, *, timed: bool | None = None) -> Event:
     return made
 
 
-def _causes(found: list[Event]) -> Causes:
-    causes = Causes(found[0])
-    for cause in found[1:]:
-        causes.add(cause)
-    return causes
-
-
 def _plainly(causes: list[Event], asked: Event, rule: TimeRule) -> tuple[Event, bool] | None:
     for cause in causes:
         certain = rule.explains(cause, asked)
@@ -52,7 +45,7 @@ def test_timed_causes_are_found_as_by_looking_at_each(
     causes: list[Event], asked: list[Event], rule: TimeRule, data: st.DataObject
 ) -> None:
     causes.sort(key=event_order)
-    index = _causes(causes)
+    index = Causes(causes)
     for one in asked:
         if one.first.timestamp is not None:
             assert index.first_for(one, rule) == _plainly(causes, one, rule)
@@ -65,7 +58,7 @@ def test_an_event_is_explained_when_some_cause_explains_it(
     causes: list[Event], asked: list[Event], rule: TimeRule, data: st.DataObject
 ) -> None:
     causes.sort(key=event_order)
-    index = _causes(causes)
+    index = Causes(causes)
     for one in asked:
         found = index.first_for(one, rule)
         assert (found is None) == (_plainly(causes, one, rule) is None)
@@ -84,4 +77,4 @@ def test_causes_that_show_their_last_occurrence_are_found_by_their_first(
         cause.timestamp = (len(causes) - number) * _SECOND
     causes.sort(key=event_order)
     rule = TimeRule.of(Order.ANY, 0, within)
-    assert _causes(causes).first_for(asked, rule) == _plainly(causes, asked, rule)
+    assert Causes(causes).first_for(asked, rule) == _plainly(causes, asked, rule)

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attribution_lib.events.event import Clock, Event, EventState, EventType, ExplainedBy, Position
-from attribution_lib.events.stream import EventStream
+from attribution_lib.events.stream import EventStream, event_order
 from attribution_lib.job.model import JobIdentity, JobInfo, StateClass
 from attribution_lib.observation import TEXT_SOURCES, Source
 from attribution_lib.rules.cascade import Cascade, CascadeScope, Order, apply_cascade
+from attribution_lib.rules.causes import Causes, TimeRule
 from attribution_lib.rules.contexts import CollectorContext, FilterContext, OutcomeChoice, RefinerContext, SymptomSet
 from attribution_lib.rules.model import Emission, FilterPriority, RefinerPriority, Scope
 from attribution_lib.rules.registry import (
@@ -35,6 +36,7 @@ __all__ = [
     "TEXT_SOURCES",
     "Cascade",
     "CascadeScope",
+    "Causes",
     "Clock",
     "CollectorContext",
     "Confidence",
@@ -62,10 +64,12 @@ __all__ = [
     "SubDomain",
     "SymptomMatcher",
     "SymptomSet",
+    "TimeRule",
     "accumulator_def",
     "cascade",
     "collector_def",
     "decoder_def",
+    "event_order",
     "filter_def",
     "outcomes",
     "ranks",

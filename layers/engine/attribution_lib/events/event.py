@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Clock", "Event", "EventState", "EventType", "ExplainedBy", "Position", "Sample"]
+__all__ = ["Clock", "Event", "EventOrder", "EventState", "EventType", "ExplainedBy", "Position", "Sample", "order_of"]
+
+_INFINITY = float("inf")
 
 
 class EventType(StrEnum):
@@ -60,6 +63,9 @@ class Position(NamedTuple):
         return (float("inf") if self.timestamp is None else self.timestamp, self.stream, self.line_num or 0)
 
 
+EventOrder = tuple[float, str, str, int, str, int, str, str]
+
+
 class Sample(NamedTuple):
     """One concrete occurrence kept as proof; ``digest`` breaks ties."""
 
@@ -87,8 +93,30 @@ class ExplainedBy(NamedTuple):
     node: str | None
 
 
+class _Derived:
+    """What an event works out when it is first asked for, and keeps."""
+
+    __slots__ = ("order",)
+    order: EventOrder
+    """Where the event stands among all: time (null last), source, stream, line, node, rank, symptom, rule."""
+
+    def moved(self) -> None:
+        """Forget the order: the event stands elsewhere now."""
+        with suppress(AttributeError):
+            del self.order
+
+    if not TYPE_CHECKING:  # a type checker would take every misspelt attribute for one of these
+
+        def __getattr__(self, name: str) -> Any:
+            if name != "order":
+                msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(msg)
+            self.order = found = order_of(self)
+            return found
+
+
 @dataclass(slots=True, eq=False)
-class Event:
+class Event(_Derived):
     """One (folded) event. Only the event store and the event stream may write to it."""
 
     event_type: str
@@ -129,3 +157,21 @@ class Event:
     """The rule whose event this one was derived from."""
     node_declared: bool = False
     """True when the producer (entry, stream or line prefix) named the node; False when a fallback placed it."""
+
+    def __copy__(self) -> Event:
+        """An event of the same content, which may be put elsewhere."""
+        return replace(self)
+
+
+def order_of(event: Event) -> EventOrder:
+    """The order of an event as it is now; ``Event.order`` is that of the place it had when it was first asked."""
+    return (
+        _INFINITY if event.timestamp is None else event.timestamp,
+        event.source,
+        event.stream,
+        event.line_num or 0,
+        event.node or "",
+        -1 if event.rank is None else event.rank,
+        event.symptom or "",
+        event.rule,
+    )

@@ -6,32 +6,19 @@ filtering, which is the checkpoint that the next ingestion continues from.
 
 from __future__ import annotations
 
-from bisect import insort
 from copy import copy
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from attribution_lib.events.event import Clock, Event, EventState, EventType, ExplainedBy, Position
+from attribution_lib.events.ordered import EventIndex, OrderedEvents, event_order
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
 
 __all__ = ["EventStream", "event_order"]
 
-_INFINITY = float("inf")
-
-
-def event_order(event: Event) -> tuple[float, str, str, int, str, int, str, str]:
-    """The total order of events: time (null last), source, stream, line, node, rank, symptom, rule."""
-    return (
-        _INFINITY if event.timestamp is None else event.timestamp,
-        event.source,
-        event.stream,
-        event.line_num or 0,
-        event.node or "",
-        -1 if event.rank is None else event.rank,
-        event.symptom or "",
-        event.rule,
-    )
+_TYPE = "event_type"
 
 
 class EventStream:
@@ -39,80 +26,112 @@ class EventStream:
 
     def __init__(self, events: Iterable[Event], known_symptoms: Container[str] | None = None) -> None:
         self._known_symptoms = known_symptoms
-        self._events: list[Event] = sorted(events, key=event_order)
-        self._by_symptom: dict[str, list[Event]] | None = None
-        self._by_type: dict[str, list[Event]] | None = None
+        self._all = OrderedEvents(sorted(events, key=event_order))
+        self._indexes: dict[str, EventIndex] = {}
+        """By attribute, each made when first asked for."""
+        self._current: dict[str, list[Event]] = {}
+        """The events of a type that are not discarded, until one changes."""
         self.uncertain_clearing = False
         """True once a discard that lacked time or place cleared a contender: confidence is then at most medium."""
 
     def __iter__(self) -> Iterator[Event]:
-        return iter(self._events)
+        return iter(self._all.events)
 
     def __len__(self) -> int:
-        return len(self._events)
+        return len(self._all.events)
 
     def add(self, event: Event) -> Event:
         """Insert an event in order."""
-        insort(self._events, event, key=event_order)
-        self._by_symptom = self._by_type = None
+        self.add_all((event,))
         return event
 
     def add_all(self, events: Iterable[Event]) -> None:
-        """Insert many events in order, sorting once."""
-        self._events.extend(events)
-        self._events.sort(key=event_order)
-        self._by_symptom = self._by_type = None
+        """Insert many events in order."""
+        for event in events:
+            self._all.add(event)
+            for index in self._indexes.values():
+                index.add(event)
+        self._current.clear()
 
     def replace_all(self, events: Iterable[Event]) -> None:
         """Put other events in place of all (EARLY steps that convert clocks and fold again)."""
-        self._events = sorted(events, key=event_order)
-        self._by_symptom = self._by_type = None
+        self._all = OrderedEvents(sorted(events, key=event_order))
+        self._indexes.clear()
+        self._current.clear()
 
-    def events(
+    def events(  # noqa: PLR0913 -- all that may be asked for, keyword-only
         self,
         *,
         symptom: str | Iterable[str] | None = None,
+        rule: str | Iterable[str] | None = None,
+        source: str | None = None,
         node: str | None = None,
         type: EventType | str | None = None,  # noqa: A002 -- the contract's name for it
         since: int | None = None,
         active: bool = True,
     ) -> list[Event]:
-        """Events in order. ``active`` leaves out discarded ones; ``since`` is µs UTC and drops untimed events."""
-        found = self._candidates(symptom, type)
-        return [
-            event
-            for event in found
-            if (not active or event.state is not EventState.DISCARDED)
-            and (node is None or event.node == node)
-            and (type is None or event.event_type == type)
-            and (since is None or (event.timestamp is not None and event.timestamp >= since))
-        ]
+        """Events in order. ``active`` leaves out discarded ones; ``since`` is µs UTC and drops untimed events.
 
-    def bad(self, symptoms: Iterable[str] | None = None) -> list[Event]:
-        """Active bad-node events, of these symptoms or of all, in order."""
-        return self.events(symptom=symptoms, type=EventType.BAD_NODE)
+        ``symptom`` and ``rule`` take one name or several. By them and by ``source`` and ``type`` events are indexed.
+        """
+        found = self._candidates({"symptom": symptom, "rule": rule, "source": source, _TYPE: type})
+        if active:
+            found = [event for event in found if event.state is not EventState.DISCARDED]
+        if node is not None:
+            found = [event for event in found if event.node == node]
+        if since is not None:
+            found = [event for event in found if event.timestamp is not None and event.timestamp >= since]
+        return list(found)
 
-    def _candidates(self, symptom: str | Iterable[str] | None, event_type: str | None) -> list[Event]:
-        if symptom is None:
-            if event_type is None:
-                return self._events
-            if self._by_type is None:
-                self._by_type = _group(self._events, "event_type")
-            return self._by_type.get(event_type, [])
-        if self._by_symptom is None:
-            self._by_symptom = _group(self._events, "symptom")
-        if isinstance(symptom, str):
-            return self._by_symptom.get(symptom, [])
-        lists = [found for name in sorted(set(symptom)) if (found := self._by_symptom.get(name))]
-        if len(lists) == 1:
-            return lists[0]
-        return sorted((event for found in lists for event in found), key=event_order)
+    def bad(
+        self,
+        symptoms: Iterable[str] | None = None,
+        *,
+        rules: Iterable[str] | None = None,
+        source: str | None = None,
+    ) -> list[Event]:
+        """Active bad-node events, of these symptoms, rules and source or of all, in order."""
+        if symptoms is None and rules is None and source is None:
+            return self._all_of(EventType.BAD_NODE).copy()
+        return self.events(symptom=symptoms, rule=rules, source=source, type=EventType.BAD_NODE)
+
+    def _all_of(self, event_type: EventType) -> list[Event]:
+        """Many rules ask for the same one after the other; the list is not for changing."""
+        found = self._current.get(event_type)
+        if found is None:
+            found = self._current[event_type] = self.events(type=event_type)
+        return found
+
+    def _candidates(self, wanted: Mapping[str, str | Iterable[str] | None]) -> list[Event]:
+        """Events by attributes: looked up by the one that narrows most, compared in the others."""
+        names = {
+            attribute: frozenset((values,) if isinstance(values, str) else values)
+            for attribute, values in wanted.items()
+            if values is not None
+        }
+        if not names:
+            return self._all.events
+        narrowest = min(names, key=lambda attribute: self._index(attribute).size(names[attribute]))
+        found = self._index(narrowest).of(names[narrowest])
+        for attribute, values in names.items():
+            if attribute != narrowest or attribute == _TYPE:  # an event may have left its type
+                value_of = attrgetter(attribute)
+                found = [event for event in found if value_of(event) in values]
+        return found
+
+    def _index(self, attribute: str) -> EventIndex:
+        index = self._indexes.get(attribute)
+        if index is None:
+            index = self._indexes[attribute] = EventIndex(attribute, self._all.events)
+        return index
 
     def symptoms(self) -> frozenset[str]:
         """Names of all symptoms that some event carries, whatever became of it."""
-        if self._by_symptom is None:
-            self._by_symptom = _group(self._events, "symptom")
-        return frozenset(self._by_symptom)
+        return self._index("symptom").values()
+
+    def rules(self) -> frozenset[str]:
+        """Names of all rules that some event comes from, whatever became of it."""
+        return self._index("rule").values()
 
     def demote(self, event: Event, *, by: str, explained_by: Event | ExplainedBy | None = None) -> None:
         """Turn a bad-node event into an interesting one; it keeps its original type and says who did it."""
@@ -123,7 +142,9 @@ class EventStream:
         event.state = EventState.DEMOTED
         event.changed_by = by
         event.explained_by = _explained(explained_by)
-        self._by_type = None
+        self._current.clear()
+        if _TYPE in self._indexes:
+            self._indexes[_TYPE].add(event)
 
     def discard(
         self, event: Event, *, by: str, explained_by: Event | ExplainedBy | None = None, uncertain: bool = False
@@ -137,6 +158,7 @@ class EventStream:
         event.state = EventState.DISCARDED
         event.changed_by = by
         event.explained_by = _explained(explained_by)
+        self._current.clear()
         self.uncertain_clearing = self.uncertain_clearing or uncertain
 
     def emit(  # noqa: PLR0913 -- what may differ from the event it is derived from, all keyword-only
@@ -169,15 +191,6 @@ class EventStream:
         event.state, event.original_type, event.changed_by, event.explained_by = EventState.ACTIVE, None, None, None
         event.derived_from = derived_from.rule
         return self.add(event)
-
-
-def _group(events: Iterable[Event], attribute: str) -> dict[str, list[Event]]:
-    groups: dict[str, list[Event]] = {}
-    for event in events:
-        value = getattr(event, attribute)
-        if value is not None:
-            groups.setdefault(value, []).append(event)
-    return groups
 
 
 def _explained(by: Event | ExplainedBy | None) -> ExplainedBy | None:

@@ -125,6 +125,7 @@ def _start_inside(event: Event, low: int) -> None:
     else:
         event.first = event.last
     event.timestamp, event.stream, event.line_num = event.first
+    event.moved()
 
 
 def _set_aside_others(stream: EventStream, job: JobInfo) -> None:

@@ -107,7 +107,7 @@ def _by_place(events: Iterable[Event], place: Callable[[Event], Hashable | None]
             continue
         found = table.get(where)
         if found is None:
-            table[where] = Causes(event)
+            table[where] = Causes((event,))
         else:
             found.add(event)
     return table

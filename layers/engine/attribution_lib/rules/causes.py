@@ -60,12 +60,12 @@ class TimeRule:
 
 
 class Causes:
-    """Events of one symptom in one place, added in event order."""
+    """Events of one symptom in one place, in event order, asked for the first that explains another."""
 
     __slots__ = ("_events", "_lookup")
 
-    def __init__(self, event: Event) -> None:
-        self._events = [event]
+    def __init__(self, events: Iterable[Event]) -> None:
+        self._events = list(events)
         self._lookup: _Lookup | None = None
 
     def add(self, event: Event) -> None:
@@ -76,10 +76,8 @@ class Causes:
         """The first active cause that explains an event, and whether it surely came in time."""
         if len(self._events) > 1:
             candidates = self._candidates(event, rule)
-        elif self._events[0].state is EventState.ACTIVE:
-            candidates = self._events
         else:
-            return None
+            candidates = [only for only in self._events if only.state is EventState.ACTIVE]
         for cause in candidates:
             certain = rule.explains(cause, event)
             if certain is not None:

@@ -1,0 +1,97 @@
+"""Lists of events in event order, and indexes made of such lists."""
+
+from __future__ import annotations
+
+from bisect import insort
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from attribution_lib.events.event import Event, EventOrder
+
+__all__ = ["EventIndex", "OrderedEvents", "event_order"]
+
+event_order: Callable[[Event], EventOrder] = attrgetter("order")
+"""The total order of events: time (null last), source, stream, line, node, rank, symptom, rule."""
+
+
+class OrderedEvents:
+    """Events in order; what is added is sorted in when somebody looks, all at once."""
+
+    __slots__ = ("_added", "_events")
+
+    def __init__(self, events: list[Event]) -> None:
+        """``events`` in order; the list is this object's from now on."""
+        self._events = events
+        self._added: list[Event] = []
+
+    def add(self, event: Event) -> None:
+        """Add one, wherever it belongs."""
+        self._added.append(event)
+
+    @property
+    def events(self) -> list[Event]:
+        """All of them; a list that is handed out is never changed afterwards."""
+        if self._added:
+            self._events = _merged(self._events, self._added)
+            self._added = []
+        return self._events
+
+
+def _merged(events: list[Event], added: list[Event]) -> list[Event]:
+    merged = events.copy()
+    if len(added) == 1:
+        insort(merged, added[0], key=event_order)
+        return merged
+    merged += added
+    merged.sort(key=event_order)
+    return merged
+
+
+class EventIndex:
+    """Events by the value of one of their attributes; those that have none are left out."""
+
+    __slots__ = ("_attribute", "_groups")
+
+    def __init__(self, attribute: str, events: Iterable[Event]) -> None:
+        """``events`` in order."""
+        self._attribute = attribute
+        groups: dict[str, list[Event]] = {}
+        value_of = attrgetter(attribute)
+        for event in events:
+            value = value_of(event)
+            group = groups.get(value)
+            if group is None:
+                groups[value] = [event]
+            else:
+                group.append(event)
+        groups.pop(None, None)  # type: ignore[call-overload] # an attribute may be null
+        self._groups = {value: OrderedEvents(group) for value, group in groups.items()}
+
+    def add(self, event: Event) -> None:
+        """Note an event under the value that it has now; it stays under any other that it had before."""
+        value = getattr(event, self._attribute)
+        if value is None:
+            return
+        group = self._groups.get(value)
+        if group is None:
+            self._groups[value] = OrderedEvents([event])
+        else:
+            group.add(event)
+
+    def values(self) -> frozenset[str]:
+        """Every value that some event has or had."""
+        return frozenset(self._groups)
+
+    def size(self, values: Iterable[str]) -> int:
+        """How many events ``of`` would give."""
+        return sum(len(self._groups[value].events) for value in values if value in self._groups)
+
+    def of(self, values: Iterable[str]) -> list[Event]:
+        """The events of these values, in order."""
+        lists = [self._groups[value].events for value in sorted(values) if value in self._groups]
+        if len(lists) == 1:
+            return lists[0]
+        return sorted((event for found in lists for event in found), key=event_order)

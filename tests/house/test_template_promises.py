@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import Any
 
 import pytest
@@ -85,6 +86,15 @@ def test_functions_run_in_the_subnets_of_the_parameter_and_trace_only_if_asked()
     assert TEMPLATE["Parameters"]["Tracing"]["Default"] == "PassThrough"
     assert TEMPLATE["Parameters"]["Runtime"]["Default"] == "python3.13"
     assert "arm64" in TEMPLATE["Parameters"]["Architecture"]["AllowedValues"]
+
+
+@pytest.mark.parametrize("environment", ["dev", "prod"])
+def test_an_environment_to_deploy_to_gives_parameters_that_there_are(environment: str) -> None:
+    deploy = tomllib.loads((template_path().parent / "samconfig.toml").read_text())[environment]["deploy"]["parameters"]
+    given = dict(part.split("=", 1) for part in deploy["parameter_overrides"].split())
+    assert given.keys() <= TEMPLATE["Parameters"].keys()
+    assert given["Stage"] == environment
+    assert deploy["capabilities"] == "CAPABILITY_IAM"
 
 
 @pytest.mark.parametrize(

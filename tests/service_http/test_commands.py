@@ -88,4 +88,36 @@ def test_a_port_that_is_taken_is_refused_in_one_line(tmp_path: Path) -> None:
     with running(tmp_path / "a") as api:
         code, said = invoke(serve, "--port", str(api.port), "--data", str(tmp_path / "b"))
     assert code == 2
-    assert "Traceback" not in said
+    assert (
+        said == f"127.0.0.1:{api.port}: Address already in use; give another --port (0 takes any free one) or --host\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--data", "file", "expected a folder that can be written"),
+        ("--rules", "nowhere", "nowhere"),
+        ("--rules", "broken", "one.toml"),
+        ("--log-level", "LOUD", "one of"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_before_the_first_client_comes(
+    tmp_path: Path, option: str, value: str, said: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "one.toml").write_text("[[rule]\n")
+    given = value if option == "--log-level" else str(tmp_path / value)
+    code, answer = invoke(
+        serve, "--port", "0", *([] if option == "--data" else ["--data", str(tmp_path)]), option, given
+    )
+    assert (code, said in answer) == (2, True), answer
+
+
+def test_a_release_that_was_never_published_is_refused_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTRIBUTION_RULES_RELEASE", "0" * 64)
+    code, said = invoke(serve, "--port", "0", "--data", str(tmp_path))
+    assert (code, "0000" in said, "Traceback" in said) == (2, True, False), said

@@ -60,18 +60,25 @@ class Serving:
 
 @contextmanager
 def serving(how: Serving, environment: Mapping[str, str] = os.environ) -> Iterator[LocalServer]:
-    """A server that listens already; the caller runs ``serve_forever``. Settings are the deployment's variables."""
+    """A server that listens already; the caller runs ``serve_forever``. Settings are the deployment's variables.
+
+    Raises what says why it cannot serve: ``OSError`` for the address or the folder, ``AttributionError`` and
+    ``ServiceError`` for the rules and the settings.
+    """
     deployment = read_deployment(template_path())
     settings, access = read_settings(environment), read_access(environment)
     local = ("localhost", "127.0.0.1", "::1") if is_loopback(how.host) else ()
     place = parse_place(how.verdicts)
     guard = Guard(frozenset({how.host, *how.names, *local}), how.token, pages=True)
-    server = LocalServer((how.host, how.port), guard, lambda_api=how.lambda_api)
-    with ThreadPoolExecutor(1, thread_name_prefix="attribute-later") as later:
+    with (
+        LocalServer((how.host, how.port), guard, lambda_api=how.lambda_api) as server,
+        ThreadPoolExecutor(1, thread_name_prefix="attribute-later") as later,
+    ):
         name = how.names[0] if how.names else how.host
         back_end = open_local(how.data, base_url=f"http://{_bracketed(name)}:{server.port}")
         service = local_service(back_end, settings, how.rules_dir, later)
         try:
+            service.engine()  # rules that do not load are told now, not to the first client
             with reading(place, service) as reader, _kept_house(service, back_end):
                 library = Library(reader, service.engine, service.clock, lambda: sample_cases(sample_folder()))
                 host = Host(service, access, write_metrics=lambda _: None)

@@ -55,7 +55,13 @@ _DRAIN_SECONDS = 20
 @click.option(
     "--demo", is_flag=True, help="Attribute the samples first and show them; what is written goes at the end."
 )
-@click.option("--log-level", default="WARNING", show_default=True, help="INFO writes one JSON line a request.")
+@click.option(
+    "--log-level",
+    default="WARNING",
+    show_default=True,
+    type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
+    help="INFO writes one JSON line a request.",
+)
 def serve(log_level: str, *, demo: bool, **options: object) -> None:
     """Serve the v2 API and the dashboard on this machine.
 
@@ -97,8 +103,19 @@ def _serve(how: Serving, log_level: str) -> None:
             with _stopped_by_signals(server):
                 server.serve_forever(poll_interval=0.2)
             server.drain(_DRAIN_SECONDS)
-    except (OSError, ValueError, BlueprintError, AttributionError, ServiceError) as error:
+    except OSError as error:
+        _refuse(_explained(error, how))
+    except (ValueError, BlueprintError, AttributionError, ServiceError) as error:
         _refuse(str(error))
+
+
+def _explained(error: OSError, how: Serving) -> str:
+    """What to do about an address or a folder that cannot be had."""
+    if error.filename is None:
+        return f"{how.host}:{how.port}: {error.strerror or error}; give another --port (0 takes any free one) or --host"
+    if not str(error.filename).startswith(str(how.data)):
+        return str(error)
+    return f"--data {how.data}: {error.filename}: {error.strerror}; expected a folder that can be written"
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import Any
 
 import attribution
 import cold_start
+import dashboard_pages
 import extraction
 import fleet
 import hostile
@@ -43,6 +44,7 @@ _MODULES = (
     service_start,
     static_run,
     fleet,
+    dashboard_pages,
 )
 """In the order in which they run."""
 

@@ -6,11 +6,10 @@ A reader answers for one caller: clusters that are none of the caller's do not e
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
-
-from attribution_service.times import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -93,7 +92,7 @@ class Buckets:
 
 
 class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What statistics need of one verdict: a head without its words. Times are RFC 3339 as the head has them."""
+    """What statistics need of one verdict: a head without its words."""
 
     cluster: str
     job_id: str
@@ -112,19 +111,20 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
     bad_nodes_total: int = 0
     nodes: int = 0
     gpus: int = 0
-    started_at: str | None = None
-    ended_at: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
 
     @property
     def when(self) -> int:
         """When the job ended, else when it was attributed; seconds since the epoch."""
-        return (seconds_of(self.ended_at) if self.ended_at else None) or self.at
+        return self.at if self.ended_at is None else int(self.ended_at.timestamp())
 
     @property
     def hours(self) -> float | None:
         """How long the job ran; None when its start or end is unknown."""
-        start, end = (seconds_of(text) if text else None for text in (self.started_at, self.ended_at))
-        return None if start is None or end is None or end < start else (end - start) / 3_600
+        if self.started_at is None or self.ended_at is None or self.ended_at < self.started_at:
+            return None
+        return (self.ended_at - self.started_at).total_seconds() / 3_600
 
 
 @dataclass(frozen=True, slots=True)

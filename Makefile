@@ -67,6 +67,8 @@ SAM := .tools/sam
 MINISTACK := .tools/ministack
 CONTRACT := .tools/contract
 SEAWEED := .tools/seaweed
+ASL := .tools/asl
+ASL_VALIDATOR := 4.0.0
 ARCHITECTURE ?= x86_64
 export SAM_CLI_TELEMETRY := 0
 
@@ -84,6 +86,10 @@ $(SEAWEED)/.installed: tests/seaweed/requirements.txt
 $(CONTRACT)/.installed: tests/contract/requirements.txt
 	$(call environment,$(CONTRACT),$<)
 
+$(ASL)/.installed: Makefile
+	npm install --silent --no-audit --no-fund --prefix $(ASL) asl-validator@$(ASL_VALIDATOR)
+	touch $@
+
 define environment
 	test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
 	$(1)/bin/python -m pip install --quiet --disable-pip-version-check -r $(2)
@@ -93,8 +99,11 @@ endef
 build: $(SAM)/.installed ## build functions and layer for deployment (ARCHITECTURE=arm64 for Graviton); no Docker
 	LAYER_ARCHITECTURE=$(ARCHITECTURE) $(SAM)/bin/sam build --parameter-overrides Architecture=$(ARCHITECTURE)
 
-validate: $(SAM)/.installed $(STAMP) ## check the template and the API document, offline
+validate: $(SAM)/.installed $(ASL)/.installed $(STAMP) ## check template, state machines and the API document, offline
 	$(SAM)/bin/sam validate --lint --region us-east-1
+	$(BIN)/python scripts/lint_state_machines.py $(SAM)/bin/cfn-lint $(ASL)/node_modules/.bin/asl-validator statemachines/*.asl.json
+	ATTRIBUTION_CFN_LINT=$(CURDIR)/$(SAM)/bin/cfn-lint ATTRIBUTION_ASL_VALIDATOR=$(CURDIR)/$(ASL)/node_modules/.bin/asl-validator \
+		$(BIN)/pytest -p no:randomly tests/asl
 	$(BIN)/python scripts/write_openapi.py --check
 
 serve: $(STAMP) ## serve the v2 API on http://127.0.0.1:8000

@@ -163,6 +163,21 @@ def _reached(start: str, without: str) -> set[str]:
     return found
 
 
+@pytest.mark.parametrize("machine", sorted(CASES))
+def test_every_transition_leads_to_a_state_and_every_state_is_reached(machine: str) -> None:
+    for states, start in _scopes(definition(machine)):
+        targets = {start, *(target for state in states.values() for target in _after(state))}
+        assert targets == set(states)
+
+
+def _scopes(machine: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """States and start of a machine and of each map within."""
+    yield machine["States"], machine["StartAt"]
+    for state in machine["States"].values():
+        if "ItemProcessor" in state:
+            yield from _scopes(state["ItemProcessor"])
+
+
 def _catches_everything(state: Mapping[str, Any]) -> bool:
     return any(catcher["ErrorEquals"] == ["States.ALL"] for catcher in state.get("Catch", ()))
 

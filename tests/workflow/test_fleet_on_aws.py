@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -59,19 +61,40 @@ def test_a_fleet_is_started_under_the_name_of_its_run(client: Any, machine: str)
     assert len(client.list_executions(stateMachineArn=machine)["executions"]) == 1
 
 
-def test_an_execution_that_is_over_is_told_with_how_it_ended(client: Any, machine: str) -> None:
+def test_a_fleet_is_waited_for_with_growing_pauses(client: Any, machine: str) -> None:
     execution = StateMachine(machine).start("r1", {"adapter": "slurm"})
     pauses: list[float] = []
 
-    def stop_meanwhile(seconds: float) -> None:
+    def stop_in_time(seconds: float) -> None:
         pauses.append(seconds)
-        client.stop_execution(executionArn=execution.arn)
+        if len(pauses) == 7:
+            client.stop_execution(executionArn=execution.arn)
 
-    over = StateMachine(machine, sleep=stop_meanwhile).wait("r1", seconds=3)
+    over = StateMachine(machine, sleep=stop_in_time).wait("r1")
     assert over is not None
-    assert (over.status, pauses) == ("ABORTED", [3])
-    waited = command("start", "--state-machine", machine, "--adapter", "slurm", "--run-id", "r1", "--wait", "--json")
+    assert (over.status, pauses) == ("ABORTED", [0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0])
+
+
+def test_whoever_waits_is_told_how_it_ended(client: Any, machine: str) -> None:
+    arguments = ("--state-machine", machine, "--adapter", "slurm", "--run-id", "r1", "--wait", "--json")
+
+    def stop_once_started() -> None:
+        for _ in range(600):
+            if client.list_executions(stateMachineArn=machine)["executions"]:
+                break
+            time.sleep(0.05)
+        client.stop_execution(executionArn=execution_arn(machine, "r1"))
+
+    threading.Thread(target=stop_once_started).start()
+    waited = command("start", *arguments)
     assert (waited.exit_code, json.loads(waited.stdout)["status"]) == (1, "ABORTED")
+
+
+def test_the_name_of_another_run_is_refused(machine: str) -> None:
+    StateMachine(machine).start("r1", {"adapter": "slurm"})
+    refused = command("start", "--state-machine", machine, "--adapter", "kueue", "--run-id", "r1")
+    assert refused.exit_code == 2
+    assert "ExecutionAlreadyExists" in refused.stderr
 
 
 def test_status_asks_for_the_execution_where_there_is_no_record_yet(client: Any, machine: str, folder: Path) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["RUNNING", "Execution", "StateMachine", "execution_arn"]
 
 RUNNING = "RUNNING"
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 _ARN = re.compile(r"arn:[a-z-]+:states:([a-z0-9-]+):(\d{12}):stateMachine:([A-Za-z0-9_.:-]+)")
 
 
@@ -69,10 +70,12 @@ class StateMachine:
         cause = " ".join(f"{found.get('error', '')} {found.get('cause', '')}".split())
         return Execution(arn, str(found["status"]), cause[:500], str(found.get("output") or ""))
 
-    def wait(self, run_id: str, *, seconds: float = 5.0) -> Execution | None:
-        """The execution once it is over, asked for every so many seconds."""
+    def wait(self, run_id: str) -> Execution | None:
+        """The execution once it is over, asked for again after pauses that grow to five seconds."""
+        pause = _FIRST_PAUSE
         while (found := self.describe(run_id)) is not None and found.status == RUNNING:
-            self.sleep(seconds)
+            self.sleep(pause)
+            pause = min(_LONGEST_PAUSE, 2 * pause)
         return found
 
     def _client(self) -> Any:

@@ -163,9 +163,9 @@ def test_a_bomb_is_refused_fast_and_in_little_memory(api: Api) -> None:
     bomb = b"".join([*(machine.compress(block) for _ in range(200)), machine.flush()])
     post(api, sized(500))  # whatever is loaded on the way is loaded
     tracemalloc.start()
-    started = time.perf_counter()
+    started = time.process_time()  # of this process alone: a busy machine is no slow refusal
     refused = post(api, bomb)
-    elapsed = time.perf_counter() - started
+    elapsed = time.process_time() - started
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (refused.status, refused.slug) == (413, "too-large")
@@ -251,9 +251,13 @@ def test_every_fault_is_named_at_once(api: Api) -> None:
             {"job": JOB, "ttl_seconds": "long"},
             {"field": "ttl_seconds", "problem": "'long'", "expected": "a valid integer"},
         ),
+        (
+            {"job": JOB, "attributor_id": "a b"},
+            {"field": "attributor_id", "problem": "'a b'", "expected": "a string matching"},
+        ),
         ({"job": JOB, "ttl_seconds": [1]}, {"field": "ttl_seconds", "problem": "list given"}),
     ],
-    ids=["unknown", "missing", "text", "null", "no number", "list"],
+    ids=["unknown", "missing", "text", "null", "no number", "no id", "list"],
 )
 def test_a_fault_says_what_was_given_and_what_is_taken(
     api: Api, fields: dict[str, object], fault: dict[str, str]

@@ -68,7 +68,8 @@ def _fault(model: type[BaseModel], found: ErrorDetails, where: str) -> Fault:
         return Fault(address, "", "unknown key", f"one of {known}" if len(found["loc"]) == 1 else "")
     if kind == "missing":
         return Fault(address, "", "missing")
-    expected = found["msg"].partition(", unable to")[0].removeprefix("Input should be ")
+    expected = found["msg"].partition(", unable to")[0].removeprefix("Input should be ").removeprefix("Value error, ")
+    expected = expected.replace("String should match pattern", "a string matching")
     given = found["input"]
     problem = f"{str(given)[:60]!r}" if isinstance(given, str | int | float) else f"{_kind(given)} given"
     return Fault(address, "", problem, _JSON_WORDS.get(expected, expected))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from attribution_lib.taxonomy import SubDomain
-from attribution_service.errors import NotFoundError
+from attribution_service.errors import NotFoundError, StoreError
 from attribution_service.model import Feedback, VerdictHead
 from attribution_service.paging import page_limit
 from attribution_service.result import EnrichedVerdict
@@ -152,8 +154,8 @@ class SqliteReader:
         run, head = self._run(key.model_copy(update={"run_id": request.run_id or key.run_id}))
         feedback = feedback_on(head, request, self.clock())
         row = (feedback.feedback_id, run, int(self.clock()), feedback.model_dump_json())
-        with self.lock, self.database.transaction():
-            self.database.connection.execute("INSERT INTO feedback VALUES (?, ?, ?, ?)", row)
+        with self._database() as database, database.transaction():
+            database.connection.execute("INSERT INTO feedback VALUES (?, ?, ?, ?)", row)
         return feedback
 
     def _run(self, key: VerdictKey) -> tuple[int, VerdictHead]:
@@ -203,8 +205,18 @@ class SqliteReader:
         return f"{column} IN ({', '.join('?' * len(clusters))})", list(clusters)
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self._database() as database:
+            return database.connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _database(self) -> Iterator[VerdictDatabase]:
+        """The database for one caller at a time; ``StoreError`` for whatever SQLite says."""
         with self.lock:
-            return self.database.connection.execute(query, values).fetchall()
+            try:
+                yield self.database
+            except sqlite3.Error as error:
+                msg = f"{self.name}: {error}"
+                raise StoreError(msg) from error
 
 
 def _texts(words: Sequence[str]) -> Iterator[Part]:

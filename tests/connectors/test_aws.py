@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,13 @@ from attribution_lib.attributor import Attributor
 from attribution_lib.job.builder import JobInfoBuilder
 from attribution_lib.job.model import StateClass
 from attribution_lib.rules.loader import load_engine
+from attribution_service.model import VerdictKey
 from attribution_service.result import EnrichedVerdict, enrich_attribution_result
+from attribution_service.service import Service
+from attribution_service.stores.aws import AwsNames, open_aws
+from attribution_service.stores.aws_schema import VERDICT_INDEXES, table_definition
+from dashboard.readers.store import StoreReader
+from dashboard.reading import RunsQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,9 +155,42 @@ def test_a_verdict_written_twice_is_one_item_of_the_table(verdict: EnrichedVerdi
     sink = DynamodbSink("dynamodb", DynamodbSettings(region=REGION, table="verdicts"))
     sink.write(verdict)
     sink.write(verdict)
-    (item,) = database.scan(TableName="verdicts")["Items"]
+    (item,) = [item for item in database.scan(TableName="verdicts")["Items"] if "body" in item]
     assert item["pk"]["S"] == "alps#7"
     assert json.loads(item["body"]["S"])["attributor_id"] == "alps:7:0"
+
+
+@pytest.mark.usefixtures("aws")
+def test_the_dashboard_reads_what_the_sink_wrote(verdict: EnrichedVerdict) -> None:
+    boto3.client("dynamodb", region_name=REGION).create_table(**table_definition("verdicts", VERDICT_INDEXES))
+    sink = DynamodbSink("dynamodb", DynamodbSettings(region=REGION, table="verdicts"))
+    long = verdict.model_copy(update={"notes": ["as long as a verdict of 10,000 nodes may be " * 10_000]})
+    sink.write(long)
+    away = Service(open_aws(AwsNames("none", "none", "verdicts"), region=REGION), load_engine, lambda: 1_796_000_000)
+    reader = StoreReader(away)
+    assert list(reader.clusters()) == ["alps"]
+    (head,) = reader.heads(RunsQuery(cluster="alps", since=1_795_900_000)).heads
+    assert reader.verdict(VerdictKey(cluster=head.cluster, job_id=head.job_id)) == long
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_verdict_too_large_even_packed_asks_for_a_bucket(verdict: EnrichedVerdict) -> None:
+    boto3.client("dynamodb", region_name=REGION).create_table(**table_definition("verdicts", VERDICT_INDEXES))
+    noise = random.Random(1).randbytes(400_000).hex()  # noqa: S311 -- what no packing makes smaller than half
+    vast = verdict.model_copy(update={"notes": [noise]})
+    with pytest.raises(OutputError, match="name a bucket"):
+        DynamodbSink("dynamodb", DynamodbSettings(region=REGION, table="verdicts")).write(vast)
+    boto3.client("s3", region_name=REGION).create_bucket(Bucket="vast")
+    DynamodbSink("dynamodb", DynamodbSettings(region=REGION, table="verdicts", bucket="vast")).write(vast)
+    away = Service(open_aws(AwsNames("vast", "none", "verdicts"), region=REGION), load_engine, lambda: 1_796_000_000)
+    assert StoreReader(away).verdict(VerdictKey(cluster="alps", job_id="7")) == vast
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_verdict_whose_job_has_no_id_to_store_it_under_is_refused(verdict: EnrichedVerdict) -> None:
+    odd = verdict.model_copy(update={"job": {**verdict.job, "job_id": "a b"}})
+    with pytest.raises(OutputError, match=r"job.job_id: 'a b' is no id"):
+        DynamodbSink("dynamodb", DynamodbSettings(region=REGION, table="verdicts")).write(odd)
 
 
 @pytest.mark.usefixtures("aws")

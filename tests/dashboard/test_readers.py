@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from attribution_lib.taxonomy import Outcome, SubDomain
-from attribution_service.errors import ForbiddenError, InvalidRequestError, NotFoundError
+from attribution_service.errors import ForbiddenError, InvalidRequestError, NotFoundError, StoreError
 from attribution_service.model import FeedbackJudgement, FeedbackRequest, VerdictKey
 from attribution_service.service import Caller
 from attribution_service.verdict_database import VerdictDatabase
@@ -250,6 +250,15 @@ def test_a_database_finds_users_and_words(sqlite: Shelf) -> None:
     ):
         assert ids(reader, text=text) == found, text
     assert [row.count for row in reader.buckets(RunsQuery(text="fallen")).rows] == [1]
+
+
+def test_what_sqlite_says_is_the_stores_failure(sqlite: Shelf) -> None:
+    sqlite.fill([Failure("1")])
+    assert isinstance(sqlite.reader, SqliteReader)
+    sqlite.reader.database.connection.execute("DROP TABLE verdict_node")
+    with pytest.raises(StoreError, match="no such table: verdict_node"):
+        sqlite.reader.heads(RunsQuery(node="n1"))
+    assert ids(sqlite.reader) == ["1"]
 
 
 def test_a_database_of_the_first_version_is_brought_up_to_date(folder: Path) -> None:

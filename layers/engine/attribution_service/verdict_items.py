@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -117,20 +119,26 @@ class RunItem:
             **_job_facts(verdict.job),
         }
 
-    def item(self, objects: ObjectStore, earlier: Item | None = None) -> Item:
-        """The run's item; a body too long for it is stored as an object first.
+    def item(self, objects: ObjectStore, earlier: Item | None = None, *, pack: bool = False) -> Item:
+        """The run's item; a body too long for it is stored as an object first (``pack``: packed, if that suffices).
 
         ``earlier`` is the item that it replaces, whose nodes have to be found again when they are blamed no more.
         """
         body = self.verdict.model_dump_json(by_alias=True)
         where: Item = {"body": body}
         if len(json.dumps(body)) > _BODY_LIMIT:
-            key = f"verdicts/{self.cluster}/{self.job_id}/{self.attempt}/{self.verdict.run_id}.json"
-            objects.put(key, body.encode())
-            where = {"object": key}
+            where = self._elsewhere(body.encode(), objects, pack=pack)
         keys = {"pk": self.pk, "sk": self.sk, "cluster_day": day_key(self.cluster, self.at)}
         nodes = {"blamed": self.bad_nodes, "no_longer": sorted(blamed_ever(earlier) - set(self.bad_nodes))}
         return {**self.head(), **where, **keys, **nodes}
+
+    def _elsewhere(self, body: bytes, objects: ObjectStore, *, pack: bool) -> Item:
+        packed = b64encode(gzip.compress(body, mtime=0)).decode() if pack else ""
+        if packed and len(packed) <= _BODY_LIMIT:
+            return {"packed": packed}
+        key = f"verdicts/{self.cluster}/{self.job_id}/{self.attempt}/{self.verdict.run_id}.json"
+        objects.put(key, body)
+        return {"object": key}
 
 
 def run_pk(cluster: str, job_id: str) -> str:
@@ -237,5 +245,7 @@ def _job_facts(job: dict[str, Any]) -> Item:
 
 def whole_verdict(item: Item, objects: ObjectStore) -> EnrichedVerdict:
     """The verdict of a run's item; ``ObjectMissingError`` when its object is gone."""
+    if item.get("packed"):
+        return EnrichedVerdict.model_validate_json(gzip.decompress(b64decode(str(item["packed"]))))
     body = objects.get(str(item["object"])) if item.get("object") else str(item["body"])
     return EnrichedVerdict.model_validate_json(body)

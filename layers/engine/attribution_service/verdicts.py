@@ -50,17 +50,18 @@ __all__ = [
 _DAYS = 30
 
 
-def write_verdict(service: Service, caller: Caller, verdict: EnrichedVerdict) -> VerdictReceipt:
+def write_verdict(service: Service, caller: Caller, verdict: EnrichedVerdict, *, pack: bool = False) -> VerdictReceipt:
     """Store a run's verdict; the same run overwrites itself. Listings and counters follow the latest run of an attempt.
 
-    Tried again after whatever it met, it does what is missing and nothing twice.
+    Tried again after whatever it met, it does what is missing and nothing twice. ``pack``: for a table without a
+    bucket, a verdict that is too long for an item is packed rather than stored as an object.
     """
     run = _run(service, verdict)
     caller.require(run.cluster)
     table = service.store.verdicts
     with suppress(ItemExistsError):
         table.put({"pk": CLUSTERS_PK, "sk": run.cluster}, if_absent=True)
-    table.put(run.item(service.store.objects, table.get(run.pk, run.sk)))
+    table.put(run.item(service.store.objects, table.get(run.pk, run.sk), pack=pack))
     return VerdictReceipt(
         cluster=run.cluster,
         job_id=run.job_id,

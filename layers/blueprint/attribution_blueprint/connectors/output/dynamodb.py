@@ -1,32 +1,40 @@
-"""``dynamodb``: verdicts in a table of their own, one item a run and context."""
+"""``dynamodb``: verdicts in a table like the service's own, which the dashboard reads."""
 
 from __future__ import annotations
 
-import gzip
-from typing import TYPE_CHECKING, Any, ClassVar
+import time
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 from pydantic import Field
 
 from attribution_blueprint.connectors.aws import AWS_ERRORS, AwsClients, AwsSettings, reason_of
 from attribution_blueprint.errors import OutputError
+from attribution_service.errors import ServiceError, StoreError
+from attribution_service.ports import Store
+from attribution_service.service import EVERYTHING, Service
+from attribution_service.stores.aws_objects import S3Objects
+from attribution_service.stores.aws_table import DynamoTable
+from attribution_service.verdicts import write_verdict
 
 if TYPE_CHECKING:
+    from attribution_lib.rules.engine import RuleEngine
     from attribution_service.result import EnrichedVerdict
 
 __all__ = ["DynamodbSettings", "DynamodbSink"]
 
-_LONGEST = 390_000
-"""An item may have 400 KB, names and keys included."""
-
 
 class DynamodbSettings(AwsSettings):
-    """A table with the key ``pk`` (text) and ``sk`` (text)."""
+    """A table as template.yaml makes it: key ``pk`` and ``sk`` (text); the dashboard needs its two indexes as well."""
 
     table: str = Field(min_length=3, description="The table's name or ARN.")
+    bucket: str = Field(
+        default="",
+        description="For verdicts that are too large for an item even packed (some 2.5 MB); empty: these are refused.",
+    )
 
 
 class DynamodbSink:
-    """``pk`` is cluster#job, ``sk`` attempt#run; ``body`` is the verdict's JSON, ``packed`` the same in gzip."""
+    """``pk`` cluster#job, ``sk`` attempt#run; ``body`` is the verdict's JSON, ``packed`` the same in gzip and base64."""
 
     Settings: ClassVar[type[DynamodbSettings]] = DynamodbSettings
 
@@ -38,7 +46,11 @@ class DynamodbSink:
     def write(self, verdict: EnrichedVerdict) -> None:
         """Store one verdict; the same run of the same context is stored once."""
         try:
-            self._aws.client("dynamodb").put_item(TableName=self.settings.table, Item=self._item(verdict))
+            write_verdict(self._service(), EVERYTHING, verdict, pack=True)
+        except ServiceError as error:
+            faults = "; ".join(f"{fault['field']}: {fault['problem']}" for fault in error.extras.get("faults", ()))
+            msg = f"output {self.name}: table {self.settings.table}: {error.detail}{': ' + faults if faults else ''}"
+            raise OutputError(msg) from error
         except AWS_ERRORS as error:
             msg = f"output {self.name}: table {self.settings.table}: {reason_of(error)}"
             raise OutputError(msg) from error
@@ -46,29 +58,25 @@ class DynamodbSink:
     def close(self) -> None:
         """Nothing is kept back."""
 
-    def _item(self, verdict: EnrichedVerdict) -> dict[str, Any]:
-        job = verdict.job
-        texts = {
-            "pk": f"{job['cluster']}#{job['job_id']}",
-            "sk": f"{int(job['attempt']):06d}#{verdict.run_id}",
-            "run_id": verdict.run_id,
-            "attributed_at": verdict.attributed_at or "",
-            "terminal_state": verdict.terminal_state.value,
-            "sub_domain": verdict.sub_domain.value,
-            "outcome": verdict.outcome.value,
-            "confidence": verdict.confidence.value,
-            "evidence_status": verdict.evidence_status.value,
-            "root_symptom": verdict.root_cause.symptom if verdict.root_cause is not None else "",
-        }
-        item: dict[str, Any] = {key: {"S": text} for key, text in texts.items() if text}
-        item["bad_nodes"] = {"L": [{"S": node.node} for node in verdict.bad_nodes[:100]]}
-        body = verdict.model_dump_json(by_alias=True)
-        if len(body.encode("utf-8", "replace")) < _LONGEST - 10_000:
-            item["body"] = {"S": body}
-            return item
-        packed = gzip.compress(body.encode("utf-8", "replace"), mtime=0)
-        if len(packed) > _LONGEST - 10_000:
-            msg = f"output {self.name}: the verdict has {len(packed)} bytes even packed; an item may have 400 KB"
-            raise OutputError(msg)
-        item["packed"] = {"B": packed}
-        return item
+    def _service(self) -> Service:
+        """As much of the service as storing a verdict needs."""
+        table = DynamoTable(self._aws.client("dynamodb"), self.settings.table)
+        s3, bucket = self._aws.client("s3"), self.settings.bucket
+        return Service(
+            Store(S3Objects(s3, bucket) if bucket else _NoBucket(s3, ""), table, table), _no_rules, time.time
+        )
+
+
+class _NoBucket(S3Objects):
+    """Where no bucket is named, nothing is put anywhere."""
+
+    def put(self, key: str, body: bytes | BinaryIO, *, if_absent: bool = False) -> None:  # noqa: ARG002 -- the port's
+        """Refuse."""
+        size = len(body) if isinstance(body, bytes) else 0
+        msg = f"{key}: the verdict of {size} bytes is too large for an item even packed: name a bucket"
+        raise StoreError(msg)
+
+
+def _no_rules() -> RuleEngine:
+    msg = "a sink runs no rules"
+    raise NotImplementedError(msg)

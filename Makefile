@@ -106,7 +106,7 @@ validate: $(SAM)/.installed $(ASL)/.installed $(STAMP) ## check template, state 
 		$(BIN)/pytest -p no:randomly tests/asl
 	$(BIN)/python scripts/write_openapi.py --check
 
-serve: $(STAMP) ## serve the v2 API on http://127.0.0.1:8000
+serve: $(STAMP) ## serve the v2 API and the dashboard on http://127.0.0.1:8000
 	$(BIN)/attribution serve
 
 ministack: $(SAM)/.installed $(MINISTACK)/.installed $(STAMP) ## deploy the template to an emulator and drive it over HTTP
@@ -138,3 +138,17 @@ $(KUBECTL)/.installed: tests/kubernetes/requirements.txt
 
 kubernetes: $(KUBECTL)/.installed $(STAMP) ## the real kubectl against an API server that replays Kueue, JobSet and Pods
 	ATTRIBUTION_KUBECTL=$(CURDIR)/$(KUBECTL)/bin/kubectl $(BIN)/pytest -p no:randomly tests/kubernetes
+
+# ---- the dashboard in a real browser; Chromium is Debian's package, installed as root where it is missing
+BROWSER := .tools/browser
+AXE_VERSION := 4.14.1
+.PHONY: browser
+$(BROWSER)/.installed: tests/browser/requirements.txt
+	test -x /usr/bin/chromium || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
+	$(call environment,$(BROWSER),$<)
+
+$(BROWSER)/axe.min.js: | $(BROWSER)/.installed
+	cd $(BROWSER) && npm pack --silent axe-core@$(AXE_VERSION) && tar -xzf axe-core-$(AXE_VERSION).tgz package/axe.min.js && mv package/axe.min.js . && rm -r package axe-core-$(AXE_VERSION).tgz
+
+browser: $(BROWSER)/.installed $(BROWSER)/axe.min.js $(STAMP) ## every page of the dashboard in Chromium: used, photographed (build/browser), checked by axe-core
+	ATTRIBUTION_PYTHON=$(BIN)/python $(BROWSER)/bin/python -m pytest -p no:cacheprovider -rP tests/browser

@@ -52,8 +52,6 @@ def _answered(library: Library, request: PageRequest) -> PageAnswer:
         raise InvalidRequestError("The address has parameters that this page does not take.", faults)
     if place is Place.ASSET:
         return asset_answer(parts["name"], known=bool(request.one("v")))
-    if place not in VIEWS:
-        raise NotFoundError("This page is not here yet.")
     return VIEWS[place](library, request, shape, parts)
 
 

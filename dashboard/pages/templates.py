@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from attribution_lib.text.escape import shown
+from dashboard.building.words import symptom_words
 from dashboard.picture.axis import duration
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def environment() -> Environment:
         "counted": counted,
         "duration": duration,
         "plain": plain,
+        "symptom": symptom_words,
     }
     return made
 

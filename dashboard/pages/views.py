@@ -15,7 +15,7 @@ from dashboard.contexts.runs import RunsFilters
 from dashboard.pages.archive import cases_archive
 from dashboard.pages.exchange import PageAnswer
 from dashboard.pages.parameters import number, twin_of
-from dashboard.pages.reference_views import walkthrough
+from dashboard.pages.reference_views import fleet, rule, rules, walkthrough
 from dashboard.pages.render import Page, links_of, rendered
 from dashboard.pages.routes import Place, Shape
 from dashboard.pages.verdict_views import judge, verdict
@@ -89,6 +89,9 @@ VIEWS: Mapping[Place, Callable[[Library, PageRequest, Shape, Mapping[str, str]],
     Place.LATEST: _latest_verdict,
     Place.VERDICT: verdict,
     Place.JUDGE: judge,
+    Place.FLEET: fleet,
+    Place.RULES: rules,
+    Place.RULE: rule,
     Place.WALKTHROUGH: walkthrough,
     Place.SAMPLE: walkthrough,
     Place.FEEDBACK: _feedback,

@@ -67,15 +67,22 @@ def make_axis(times: Iterable[float], left: float, width: float, untimed: float)
         text = "no time known" if distinct else "no times known: in the order of the log"
         bands = (*bands, DrawnBand(left + width - untimed, untimed, text, untimed=True))
     untimed_x = left + width - untimed + 16.0
-    return Axis(places, untimed_x, tuple(_ticks(places)), bands, compressed=len(distinct) > 2)  # noqa: PLR2004 -- two times are always in proportion
+    ticks = tuple(_ticks(places, left + width - untimed - _EDGE if untimed else left + width))
+    return Axis(places, untimed_x, ticks, bands, compressed=len(distinct) > 2)  # noqa: PLR2004 -- two times are always in proportion
 
 
-def _ticks(places: dict[float, float]) -> Iterable[DrawnTick]:
-    last = float("-inf")
+def _ticks(places: dict[float, float], end: float) -> Iterable[DrawnTick]:
+    """A tick where its text has room; the first one of a day says which day."""
+    last, day = float("-inf"), ""
     for when, x in places.items():
-        roomy = x - last >= _TICK_ROOM
-        yield DrawnTick(x, datetime.fromtimestamp(when, tz=UTC).strftime("%H:%M:%S") if roomy else "")
-        last = x if roomy else last
+        moment = datetime.fromtimestamp(when, tz=UTC)
+        today = moment.date().isoformat()
+        text = moment.strftime("%H:%M:%S") if day in ("", today) else moment.strftime("%m-%d %H:%M")
+        half = _TICK_ROOM / 2 - 8
+        if x - last < _TICK_ROOM:
+            continue
+        last, day = x, today
+        yield DrawnTick(x, min(x, end - half), text)
 
 
 def _gaps(places: dict[float, float]) -> Iterable[DrawnBand]:

@@ -9,14 +9,17 @@ from dashboard.picture.axis import make_axis, seconds
 from dashboard.picture.model import Drawing, DrawnEdge, DrawnLane, DrawnMark
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from dashboard.contexts.chain import ChainMark, ChainPicture
     from dashboard.picture.axis import Axis
 
 __all__ = ["draw"]
 
-_WIDTH, _LEFT, _UNTIMED = 1160.0, 200.0, 300.0
+_WIDTH, _LEFT = 1160.0, 200.0
+_UNTIMED = 310.0
+"""Room for what has no time; more where little has one."""
+_FEW_TIMES = 4
 _ROW, _PAD, _TOP = 24.0, 8.0, 40.0
 _MOST_ROWS = 12
 """Rows of one lane; what finds no room below stands in the last one, unlabelled by its neighbours' labels."""
@@ -48,8 +51,7 @@ def draw(chain: ChainPicture) -> Drawing:
     """The drawing of a chain; its height grows with the labels that would lie on one another."""
     spans = {mark.id: _span(mark, chain) for mark in chain.marks}
     times = [when for span in spans.values() for when in span if when is not None]
-    untimed = _UNTIMED if any(start is None for start, _ in spans.values()) else 0.0
-    axis = make_axis(times, _LEFT, _WIDTH - _LEFT, untimed if times else _WIDTH - _LEFT)
+    axis = make_axis(times, _LEFT, _WIDTH - _LEFT, _strip(spans.values(), len(set(times))))
     lanes, marks = _placed(chain, spans, axis)
     by_id = {drawn.mark.id: drawn for drawn in marks}
     return Drawing(
@@ -70,6 +72,14 @@ def draw(chain: ChainPicture) -> Drawing:
     )
 
 
+def _strip(spans: Iterable[tuple[float | None, float | None]], times: int) -> float:
+    """How much of the width goes to marks without a time."""
+    untimed = sum(start is None for start, _ in spans)
+    if not times or not untimed:
+        return _WIDTH - _LEFT if untimed else 0.0
+    return (_WIDTH - _LEFT) / 2 if times <= min(_FEW_TIMES, untimed) else _UNTIMED
+
+
 def _span(mark: ChainMark, chain: ChainPicture) -> tuple[float | None, float | None]:
     """First and last time of a mark, to the second: what lies closer together is drawn as one place."""
     first = seconds(mark.at) if mark.timed else None
@@ -84,7 +94,8 @@ def _placed(
     chain: ChainPicture, spans: dict[str, tuple[float | None, float | None]], axis: Axis
 ) -> tuple[list[DrawnLane], list[DrawnMark]]:
     y, lanes, placed = _TOP, [], []
-    for lane in chain.lanes:
+    root = next((mark.lane for mark in chain.marks if mark.state == "root"), -1)
+    for lane in sorted(chain.lanes, key=lambda lane: (lane.index != root, lane.index)):
         rows = _Rows()
         placed += [_place(mark, spans[mark.id], rows, axis, y) for mark in chain.marks if mark.lane == lane.index]
         height = max(1, len(rows.taken)) * _ROW + _PAD

@@ -13,9 +13,10 @@ __all__ = ["Drawing", "DrawnBand", "DrawnEdge", "DrawnLane", "DrawnMark", "Drawn
 
 @dataclass(frozen=True, slots=True)
 class DrawnTick:
-    """One time on the axis; ``text`` is empty where its neighbours leave no room."""
+    """One time on the axis, and where the middle of its text stands."""
 
     x: float
+    text_x: float
     text: str
 
 

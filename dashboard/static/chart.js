@@ -22,8 +22,17 @@
     return sums;
   }
 
+  // Days and hours in UTC, as everywhere else on the pages.
+  function moments(_, splits) {
+    const hours = splits.length > 1 && splits[1] - splits[0] < 86400;
+    return splits.map((at) => {
+      const text = new Date(at * 1000).toISOString();
+      return hours && !text.includes("T00:00") ? text.slice(11, 16) : text.slice(5, 10);
+    });
+  }
+
   function draw(figure) {
-    const { names, times, columns } = read(figure.querySelector("table"));
+    const { names, times, columns } = read(figure.querySelector("details table"));
     if (times.length < 2) return;
     const place = figure.querySelector(".chart");
     place.replaceChildren();
@@ -37,7 +46,7 @@
     new uPlot({
       width: place.clientWidth, height: 190, tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC"),
       cursor: { y: false }, scales: { x: { time: true }, y: { range: (_, __, high) => [0, Math.max(1, high * 1.05)] } },
-      axes: [axis, { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000] }],
+      axes: [{ ...axis, values: moments }, { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000] }],
       series: [{ label: "UTC", value: "{YYYY}-{MM}-{DD} {HH}:{mm}" }, ...series],
     }, [times, ...sums.reverse()], place);
     figure.querySelector(".bars")?.setAttribute("hidden", "");

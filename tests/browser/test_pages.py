@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import ROOT, SHOTS
+
+from browser_kit import ROOT, SHOTS
 
 if TYPE_CHECKING:
-    from conftest import Site
+    from browser_kit import Site
 
 AXE = ROOT / ".tools" / "browser" / "axe.min.js"
 PAGES = {

@@ -10,8 +10,8 @@ import pytest
 
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.event import EventState, EventType, ExplainedBy
-from attribution_lib.events.spill import read_spill_header
 from attribution_lib.events.schema import SCHEMA_VERSION
+from attribution_lib.events.spill import read_spill_header
 from attribution_lib.events.table import EventManager
 from attribution_lib.observation import Observation, Source
 from event_kit import content, event

@@ -51,7 +51,8 @@ def _sample(folder: Path) -> Sample:
 
 def _story(label: Path) -> str:
     """What happened, as the case's own label tells it; the engine never sees it."""
-    return str(tomllib.loads(label.read_text(encoding="utf-8")).get("why", "")) if label.is_file() else ""
+    why = str(tomllib.loads(label.read_text(encoding="utf-8")).get("why", "")) if label.is_file() else ""
+    return why.partition("[provenance:")[0].strip()
 
 
 def _evidence(folder: Path) -> tuple[JobInfo, Sequence[Observation]]:

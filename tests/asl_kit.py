@@ -140,6 +140,7 @@ class Interpreter:
 
     host: Host
     s3: Any
+    dynamodb: Any
     trace: Trace = field(default_factory=Trace)
     faults: list[Fault] = field(default_factory=list)
     handlers: dict[str, Any] = field(default_factory=dict)
@@ -232,7 +233,7 @@ def interpreter(settings: Settings | None = None) -> Iterator[Interpreter]:
         names = AwsNames(BUCKET, "sessions", "verdicts")
         store = aws_store(names, s3, OneAtATime(dynamodb), sleep=lambda _: None)
         service = Service(store, ENGINE, time.time, settings or Settings())
-        made = Interpreter(Host(service, Access(), write_metrics=lambda _: None), s3)
+        made = Interpreter(Host(service, Access(), write_metrics=lambda _: None), s3, dynamodb)
         made.handlers = {path.parent.name: handler(path.parent) for path in (ROOT / "functions").glob("*/app.py")}
         for patched in _patches(made):
             patches.enter_context(patched)

@@ -1,0 +1,120 @@
+"""What an execution leaves that is aborted, times out, or ends unheard of: the sweeper removes it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from asl_kit import BUCKET, ROOT, interpreter
+from attribution_service.model import OpenRequest, SessionQuery
+from attribution_service.run_records import RowStatus
+from attribution_service.run_rows import RunRows
+from attribution_service.service import EVERYTHING
+from attribution_service.sessions import list_sessions, open_session
+from attribution_service.workflow.keys import ContextKeys
+from attribution_service.workflow.sweeping import sweep_execution, sweep_lost
+from http_kit import ENGINE
+from run_kit import configuration_file, write_jobs
+from service_kit import World
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from attribution_service.ports import Store
+    from attribution_service.service import Service
+
+ARN = "arn:aws:states:us-east-1:123456789012:execution:attribution-job:"
+
+
+def opened(service: Service, job_id: str, opened_by: str) -> None:
+    request = OpenRequest(job={"job_id": job_id, "cluster": "c", "state": "FAILED"})
+    open_session(service, EVERYTHING, request, opened_by=opened_by)
+    run_id = opened_by.rpartition(":")[2] or "by-hand"
+    service.store.objects.put(ContextKeys(run_id, f"c:{job_id}:0").batch("app", 0), b"evidence")
+
+
+def still_open(service: Service) -> list[str]:
+    return [view.attributor_id for view in list_sessions(service, EVERYTHING, SessionQuery()).sessions]
+
+
+def test_an_execution_that_was_aborted_leaves_nothing_but_its_row(store: Store) -> None:
+    world = World(store, ENGINE())
+    opened(world.service, "1", f"{ARN}r1")
+    opened(world.service, "2", f"{ARN}r2")
+    opened(world.service, "3", "")
+    swept = sweep_execution(world.service, f"{ARN}r1", run_id="r1", status="ABORTED")
+    assert swept.sessions == ["c:1:0"]
+    assert still_open(world.service) == ["c:2:0", "c:3:0"]
+    assert world.listed("collected/r1/") == []
+    assert world.listed("collected/r2/") != []
+    row = RunRows.of(store, world.service.clock).row("r1", "c:1:0")
+    assert row is not None
+    assert (row.status, row.reason) == (RowStatus.FAILED, "the execution ended as ABORTED")
+
+
+def test_sweeping_twice_finds_nothing_the_second_time(store: Store) -> None:
+    world = World(store, ENGINE())
+    opened(world.service, "1", f"{ARN}r1")
+    assert sweep_execution(world.service, f"{ARN}r1", run_id="r1", status="TIMED_OUT").sessions == ["c:1:0"]
+    assert sweep_execution(world.service, f"{ARN}r1", run_id="r1", status="TIMED_OUT").sessions == []
+
+
+def test_by_schedule_only_what_is_old_opened_by_an_execution_and_over_is_removed(store: Store) -> None:
+    world = World(store, ENGINE())
+    opened(world.service, "1", f"{ARN}over")
+    opened(world.service, "2", f"{ARN}running")
+    opened(world.service, "3", "")
+    world.now += 601
+    opened(world.service, "4", f"{ARN}over-and-young")
+    swept = sweep_lost(world.service, lambda execution: execution.endswith("running"))
+    assert swept.sessions == ["c:1:0"]
+    assert sorted(still_open(world.service)) == ["c:2:0", "c:3:0", "c:4:0"]
+
+
+def test_an_execution_stopped_at_work_is_swept_by_its_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTRIBUTION_CONFIG", f"s3://{BUCKET}/config/site.toml")
+    monkeypatch.setenv("ATTRIBUTION_BUCKET", BUCKET)
+    file = configuration_file(tmp_path, write_jobs(tmp_path, 1))
+    at_work, go_on = threading.Event(), threading.Event()
+    with interpreter() as made:
+        made.s3.put_object(Bucket=BUCKET, Key="config/site.toml", Body=file.read_bytes())
+        attribute = made.handlers["attribute"]
+
+        def slow(event: dict[str, Any], context: Any) -> Any:
+            answer = attribute(event, context)
+            at_work.set()
+            go_on.wait(20)
+            return answer
+
+        made.handlers["attribute"] = slow
+        given = {"job_id": "1000", "adapter": "static", "run_id": "fleet-7"}
+        started = made.start("job", given, wait=False)
+        assert at_work.wait(20)
+        boto3.client("stepfunctions", region_name="us-east-1").stop_execution(executionArn=started.arn)
+        assert made.end(started.arn).status == "ABORTED"
+        go_on.set()
+        service = made.host.service
+        assert still_open(service) == ["c:1000:0"]
+
+        event = json.loads((ROOT / "events" / "sweep" / "execution_aborted.json").read_text())
+        event["detail"] |= {"executionArn": started.arn, "input": json.dumps(given)}
+        answer = made.handlers["sweep"](event, _Context(made.host))
+        assert answer == {"sessions": ["c:1000:0"]}
+        assert still_open(service) == []
+        assert [info.key for info in service.store.objects.list("collected/")] == []
+        row = RunRows.of(service.store, service.clock).row("fleet-7", "c:1000:0")
+        assert row is not None
+        assert row.status is RowStatus.FAILED
+        assert made.handlers["sweep"]({"sweep_lost": {}}, _Context(made.host)) == {"sessions": []}
+
+
+class _Context:
+    aws_request_id = "test"
+
+    def __init__(self, host: Any) -> None:
+        self.attribution_host = host

@@ -3,7 +3,7 @@
 Failures of a part less than an hour apart are one episode: what breaks once takes every job on it along. Episodes of
 all parts of a kind and cluster that failed at all are taken as Poisson, truncated at zero because parts that never
 failed are not known; the rate is that of the parts which are no offenders. An offender has at least three episodes and
-a probability below 0.01 after multiplying by the number of parts (Bonferroni).
+a probability below 0.001 after multiplying by the number of parts (Bonferroni).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["MAX_BLAMED", "Part", "RepeatOffender", "episodes_of", "repeat_offend
 
 _EPISODE_SECONDS = 3_600
 _MIN_EPISODES = 3
-_SIGNIFICANCE = 0.01
+_SIGNIFICANCE = 0.001
 MAX_BLAMED = 20
 """A verdict that blames more nodes says nothing of any single one."""
 _BLAMING = (SubDomain.HARDWARE, SubDomain.SYSTEM_SOFTWARE, SubDomain.AMBIGUOUS)

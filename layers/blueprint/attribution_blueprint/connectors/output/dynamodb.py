@@ -34,7 +34,7 @@ class DynamodbSettings(AwsSettings):
 
 
 class DynamodbSink:
-    """``pk`` cluster#job, ``sk`` attempt#run; ``body`` is the verdict's JSON, ``packed`` the same in gzip and base64."""
+    """``pk`` cluster#job, ``sk`` attempt#run; ``body``: the verdict's JSON; ``packed``: the same, gzip and base64."""
 
     Settings: ClassVar[type[DynamodbSettings]] = DynamodbSettings
 

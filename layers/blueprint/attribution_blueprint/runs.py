@@ -45,14 +45,19 @@ def configuration_files(paths: Sequence[Path]) -> list[Path]:
     return files
 
 
-def read_all(files: Sequence[Path], environment: Mapping[str, str], arguments: Sequence[Given]) -> list[Configuration]:
-    """The configuration of each file, or the one without a file; ``ConfigError`` with the faults of all of them."""
+def read_all(
+    files: Sequence[Path], environment: Mapping[str, str], arguments: Sequence[Given], *, reveal: bool = True
+) -> list[Configuration]:
+    """The configuration of each file, or the one without a file; ``ConfigError`` with the faults of all of them.
+
+    ``reveal``: see ``read_configuration``.
+    """
     configurations: list[Configuration] = []
     faults: list[str] = []
     chosen: Sequence[Path | None] = files or [None]
     for file in chosen:
         try:
-            configurations.append(read_configuration(file, environment, arguments))
+            configurations.append(read_configuration(file, environment, arguments, reveal=reveal))
         except ConfigError as error:
             faults += [fault for fault in error.faults if fault not in faults]
     if faults:

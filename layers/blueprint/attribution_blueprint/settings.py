@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import SecretStr, ValidationError
 
-from attribution_blueprint.errors import ConfigError
+from attribution_blueprint.errors import AuthError, ConfigError
 from attribution_blueprint.frameworks import FRAMEWORKS, component_class, settings_type
+from attribution_blueprint.secrets import is_reference, secret_source
 from attribution_blueprint.setting_types import Accepted, ComponentSettings, PathMark
 from attribution_blueprint.surfaces import Given, Slot, Surface, SurfaceReader
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from pydantic.fields import FieldInfo
@@ -73,11 +74,12 @@ class Configuration:
 
 
 def read_configuration(
-    file: Path | None, environment: Mapping[str, str], arguments: Sequence[Given] = ()
+    file: Path | None, environment: Mapping[str, str], arguments: Sequence[Given] = (), *, reveal: bool = True
 ) -> Configuration:
     """The tree of one file (or none), the environment and what ``SurfaceReader.read_arguments`` found.
 
-    ``ConfigError`` with every fault: surface, key, what was given, what is accepted.
+    Secrets that are named by reference are looked up, unless ``reveal`` is False. ``ConfigError`` with every fault:
+    surface, key, what was given, what is accepted.
     """
     reader = SurfaceReader()
     if file is not None:
@@ -88,7 +90,8 @@ def read_configuration(
     slots = {one.slot for one in given} | {Slot(known.name) for known in FRAMEWORKS.values() if not known.components}
     if not any(slot.framework == "output" for slot in slots):
         slots.add(_DEFAULT_SINK)
-    groups = [_group(slot, [one for one in given if one.slot == slot], faults) for slot in sorted(slots)]
+    secret = secret_source() if reveal else None
+    groups = [_group(slot, [one for one in given if one.slot == slot], faults, secret) for slot in sorted(slots)]
     if faults:
         raise ConfigError(faults)
     return Configuration(str(file or "command line"), tuple(group for group in groups if group is not None))
@@ -136,7 +139,7 @@ def _clashes(given: Sequence[Given]) -> list[str]:
     return faults
 
 
-def _group(slot: Slot, given: Sequence[Given], faults: list[str]) -> Group | None:
+def _group(slot: Slot, given: Sequence[Given], faults: list[str], secret: Callable[[str], str] | None) -> Group | None:
     """The checked settings of one slot; None with its faults noted."""
     kind = settings_type(FRAMEWORKS[slot.framework], slot.component)
     origins: dict[str, Given] = {}
@@ -149,12 +152,30 @@ def _group(slot: Slot, given: Sequence[Given], faults: list[str]) -> Group | Non
             continue
         origins[one.key] = one
     values = {key: _placed(one, kind.model_fields[key]) for key, one in origins.items()}
+    if secret is not None:
+        _reveal(values, kind, origins, faults, secret)
     try:
         settings = kind.model_validate(values)
     except ValidationError as error:
         faults.extend(_fault(slot, kind, origins, found) for found in error.errors(include_url=False))
         return None
     return Group(slot, settings, origins) if len(faults) == before else None
+
+
+def _reveal(
+    values: dict[str, Any],
+    kind: type[SettingsGroup],
+    origins: Mapping[str, Given],
+    faults: list[str],
+    secret: Callable[[str], str],
+) -> None:
+    """Put each named secret in place of its name."""
+    for key, value in values.items():
+        if kind.model_fields[key].annotation is SecretStr and isinstance(value, str) and is_reference(value):
+            try:
+                values[key] = secret(value)
+            except AuthError as error:
+                faults.append(f"{origins[key].surface.value} {origins[key].address}: {error}")
 
 
 def _fault(slot: Slot, kind: type[SettingsGroup], origins: Mapping[str, Given], found: Any) -> str:

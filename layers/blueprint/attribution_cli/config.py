@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from attribution_blueprint.errors import ConfigError
 from attribution_blueprint.runs import configuration_files, read_all
+from attribution_blueprint.secrets import is_reference
 from attribution_blueprint.surfaces import Surface
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
 from attribution_lib.redaction import redact
@@ -35,7 +36,7 @@ def config(configs: tuple[Path, ...], show: bool) -> None:  # noqa: FBT001 -- cl
     Takes --configs, --connector and NVAB_… variables as attribution run does. Exit status 2 when it is refused.
     """
     try:
-        configurations = read_all(configuration_files(configs), os.environ, given_arguments())
+        configurations = read_all(configuration_files(configs), os.environ, given_arguments(), reveal=False)
     except ConfigError as error:
         click.echo("\n".join(shown(fault) for fault in error.faults), err=True)
         sys.exit(_BAD_INPUT)
@@ -51,7 +52,8 @@ def config(configs: tuple[Path, ...], show: bool) -> None:  # noqa: FBT001 -- cl
 
 def _shown(value: Any) -> str:
     if isinstance(value, SecretStr):
-        return f'"{_MASK}"' if value.get_secret_value() else '""'
+        secret = value.get_secret_value()
+        return f'"{shown(secret)}"' if is_reference(secret) else f'"{_MASK}"' if secret else '""'
     if isinstance(value, dict):  # headers carry credentials now and then
         return "{" + ", ".join(f'{key} = "{_MASK}"' for key in value) + "}"
     if isinstance(value, bool):

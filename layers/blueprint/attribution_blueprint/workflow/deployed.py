@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attribution_blueprint.errors import ConfigError
+from attribution_blueprint.errors import AuthError, ConfigError
+from attribution_blueprint.secrets import secret_source
 from attribution_blueprint.settings import read_configuration
 from attribution_blueprint.workflow.host import WorkflowHost
 from attribution_service.ports import ObjectMissingError
@@ -57,11 +58,17 @@ class ConfigurationSource:
         if not self.address:
             raise ConfigError([f"{CONFIG}: is not set; accepted: s3://bucket/key, or ssm:NAME"])
         if self.address.startswith(_SSM):
-            return _parameter(self.address.removeprefix(_SSM))
+            return self._parameter()
         try:
             return self.objects.get(key_of(self.address))
         except ObjectMissingError:
             raise ConfigError([f"{CONFIG} {self.address}: there is no such object; accepted: a TOML file"]) from None
+
+    def _parameter(self) -> bytes:
+        try:
+            return secret_source()(f"aws:{self.address}").encode()
+        except AuthError as error:
+            raise ConfigError([f"{CONFIG} {self.address}: {error}"]) from error
 
 
 def workflow_host(host: Host, environment: Mapping[str, str] = os.environ) -> WorkflowHost:
@@ -75,15 +82,3 @@ def workflow_host(host: Host, environment: Mapping[str, str] = os.environ) -> Wo
 
 _SOURCES: dict[str, ConfigurationSource] = {}
 """Of this process: a function that stays warm asks once a minute, not once an invocation."""
-
-
-def _parameter(name: str) -> bytes:
-    # boto3 is slow to import, and not installed where nothing is deployed.
-    import boto3  # noqa: PLC0415 -- see above
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- see above
-
-    try:
-        found = boto3.client("ssm").get_parameter(Name=name, WithDecryption=True)
-    except (BotoCoreError, ClientError) as error:
-        raise ConfigError([f"{CONFIG} {_SSM}{name}: {error}; accepted: the name of a parameter"]) from error
-    return str(found["Parameter"]["Value"]).encode()

@@ -26,6 +26,8 @@ _TICKS = 7
 _DAY = 86_400
 _PLACES = 120
 """Marks nearer than one of so many parts of the width would lie on one another."""
+_SHORT = 40
+"""Steps up to which each has a mark of its own."""
 _EVIDENCE = 200
 _STATES = ("root", "remaining", "demoted", "discarded")
 """What is drawn first when not everything can be."""
@@ -101,13 +103,17 @@ def _step(row: ChainRow, symptoms: list[SymptomRow]) -> Step:
     return Step(row, nodes, first, last if first is not None else None, changed_by or "")
 
 
-def _merged(steps: Iterable[Step], lanes: Lanes, start: int, end: int) -> list[_Drawn]:
-    """One mark for steps of the same lane and fate that would lie on one another; the root is never merged."""
+def _merged(steps: Sequence[Step], lanes: Lanes, start: int, end: int) -> list[_Drawn]:
+    """One mark for steps of the same lane and fate that would lie on one another; the root is never merged.
+
+    A short story keeps a mark for each step: the drawing finds room for so many labels.
+    """
     drawn: dict[tuple[object, ...], _Drawn] = {}
+    short = len(steps) <= _SHORT
     for number, step in enumerate(steps):
         lane, several = lanes.of(step)
         place = int(_x(step.first, start, end) * _PLACES)
-        key = (lane, place, step.row.state, step.first is None, number if step.row.state == "root" else None)
+        key = (lane, place, step.row.state, step.first is None, number if short or step.row.state == "root" else None)
         if key in drawn:
             drawn[key].others.append(step)
         else:

@@ -40,6 +40,7 @@ def environment() -> Environment:
         "duration": duration,
         "plain": plain,
         "symptom": symptom_words,
+        "after": after,
     }
     return made
 
@@ -73,6 +74,12 @@ def _curve(edge: DrawnEdge) -> Markup:
 def cut(text: str, length: int) -> str:
     """At most so many characters, with an ellipsis for the rest."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def after(text: str, word: str) -> str:
+    """What a sentence says after a word that stands above it already: ``High confidence; it rests on …``."""
+    rest = text.partition(word)[2].lstrip(" :;")
+    return f"{rest[:1].upper()}{rest[1:]}"
 
 
 def when(text: str | None) -> str:

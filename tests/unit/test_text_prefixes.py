@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -35,10 +34,9 @@ def golden_rows() -> list[Row]:
 def facts(prefix: Prefix) -> str:
     default = Prefix()
     told = [
-        f"{field.name}={getattr(prefix, field.name)}"
-        for field in fields(prefix)
-        if field.name not in {"timestamp", "clock", "body_start"}
-        and getattr(prefix, field.name) != getattr(default, field.name)
+        f"{name}={value}"
+        for name, value in prefix._asdict().items()
+        if name not in {"timestamp", "clock", "body_start"} and value != getattr(default, name)
     ]
     return " ".join(told) or "-"
 

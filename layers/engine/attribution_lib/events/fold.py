@@ -18,7 +18,17 @@ from attribution_lib.events.series import SERIES_FOLD, merge_summaries
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["MAX_BUCKETS", "MAX_SAMPLES", "FoldKey", "fold_into", "fold_key", "key_digest", "make_key", "seed"]
+__all__ = [
+    "MAX_BUCKETS",
+    "MAX_SAMPLES",
+    "FoldKey",
+    "digest_of_text",
+    "fold_into",
+    "fold_key",
+    "key_digest",
+    "make_key",
+    "seed",
+]
 
 MAX_SAMPLES = 8
 MAX_BUCKETS = 64
@@ -89,8 +99,12 @@ def seed(event: Event) -> None:
     if timestamp is not None:
         event.times = {timestamp // _MINUTE: event.occurrences}
         event.width = 1
-    digest = blake2b(event.datum.encode(errors="surrogatepass"), digest_size=8).hexdigest()
-    event.samples = (Sample(timestamp, stream, line_num, digest, event.datum),)
+    event.samples = (Sample(timestamp, stream, line_num, digest_of_text(event.datum), event.datum),)
+
+
+def digest_of_text(datum: str) -> str:
+    """What orders samples that stand in the very same place."""
+    return blake2b(datum.encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
 def fold_into(target: Event, other: Event) -> None:
@@ -143,7 +157,7 @@ def _place(event: Event) -> tuple[float, str, int]:
 
 def _tie(event: Event) -> tuple[Any, ...]:
     """Order of events that stand in the very same place; the observation comes last, cutting must not matter."""
-    digest = blake2b(event.datum.encode(errors="surrogatepass"), digest_size=8).hexdigest()
+    digest = digest_of_text(event.datum)
     payload = "" if event.fold == SERIES_FOLD else json.dumps(event.payload, sort_keys=True, default=str)
     return (digest, payload, event.observation_id, event.context_before, event.context_after)
 

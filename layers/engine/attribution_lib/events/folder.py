@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attribution_lib.events.event import Position
+from attribution_lib.events.event import Position, Sample
 from attribution_lib.events.fold import (
     MAX_BUCKETS,
     MAX_SAMPLES,
@@ -132,6 +132,30 @@ class Folder:
         if place > (_INFINITY if last[0] is None else last[0], last[1], last[2] or 0):
             row.last = Position(timestamp, stream, line_num)
         _count(row, timestamp, occurrences, declared=declared)
+        return True
+
+    def sample(self, key: FoldKey, sample: Sample, occurrences: int = 1, *, declared: bool = False) -> bool:
+        """Count one more occurrence of a known key and keep it as a sample if it is among the first.
+
+        False, and nothing counted, when the event itself is needed: the key is new, the occurrence may be what the row
+        shows, or the rule keeps the last or the greatest payload.
+        """
+        row = self._rows.get(key)
+        if row is None or row.fold:
+            return False
+        order = sample.order()
+        place = order[:3]
+        if place <= Position(row.timestamp, row.stream, row.line_num).order():
+            return False
+        samples = row.samples
+        if order > samples[-1].order():
+            if len(samples) < MAX_SAMPLES:
+                row.samples = (*samples, sample)
+        else:
+            row.samples = tuple(sorted({*samples, sample}, key=Sample.order)[:MAX_SAMPLES])
+        if place > row.last.order():
+            row.last = Position(*sample[:3])
+        _count(row, sample.timestamp, occurrences, declared=declared)
         return True
 
     def advance(self, key: FoldKey, event: Latest) -> bool:

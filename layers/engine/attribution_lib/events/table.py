@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from attribution_lib.events.event import Event
+    from attribution_lib.events.event import Event, Sample
     from attribution_lib.events.fold import FoldKey
     from attribution_lib.observation import Observation
 
@@ -95,6 +95,10 @@ class EventManager:
     ) -> bool:
         """Count one more occurrence of a buffered row; False when the event itself is needed (see ``Folder.bump``)."""
         return self._buffer.bump(key, timestamp, stream, line_num, occurrences, declared=declared)
+
+    def sample(self, key: FoldKey, sample: Sample, occurrences: int = 1, *, declared: bool = False) -> bool:
+        """Count one more occurrence of a buffered row, as a sample if it is early (see ``Folder.sample``)."""
+        return self._buffer.sample(key, sample, occurrences, declared=declared)
 
     def advance(self, key: FoldKey, event: Latest) -> bool:
         """Let a buffered row that keeps its last occurrence show this one (see ``Folder.advance``)."""

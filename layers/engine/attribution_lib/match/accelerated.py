@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from array import array
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hyperscan
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HyperscanMatcher"]
 
+_hit: Any = tuple.__new__
+"""Makes a named tuple without its Python-level constructor."""
 _PATTERN_BITS = 20
 _PATTERN_MASK = (1 << _PATTERN_BITS) - 1
 
@@ -52,14 +54,15 @@ class HyperscanMatcher:
     def scan(self, data: bytes) -> Iterator[Hit]:
         """Candidate hits by segment, then pattern; one a (segment, pattern). Memory is bounded by the slab."""
         for offset, slab in cut_slabs(data):
-            hits: Iterable[Hit] = () if self._scanner is None else _by_segment(slab, self._scanner.ends(slab))
-            if self._rest is not None:
-                hits = sorted([*hits, *self._rest.scan(slab)])
-            if offset:
-                for start, end, pattern, hit_end in hits:
-                    yield Hit(start + offset, end + offset, pattern, hit_end + offset)
+            ends = [] if self._scanner is None else self._scanner.ends(slab)
+            if self._rest is None:
+                yield from _by_segment(slab, ends, offset)
             else:
-                yield from hits
+                rest = [
+                    Hit(start + offset, end + offset, pattern, hit_end + offset)
+                    for start, end, pattern, hit_end in self._rest.scan(slab)
+                ]
+                yield from sorted([*_by_segment(slab, ends, offset), *rest])
 
 
 class _Scanner:
@@ -88,8 +91,8 @@ class _Scanner:
         return scratch
 
 
-def _by_segment(slab: bytes, ends: Iterable[int]) -> Iterator[Hit]:
-    """The first hit of each pattern in each segment. A match never contains a line feed, nor is it empty."""
+def _by_segment(slab: bytes, ends: Iterable[int], offset: int) -> Iterator[Hit]:
+    """The first hit of each pattern in each segment, ``offset`` bytes on. A match is not empty and has no line feed."""
     start, segment_end = 0, -1
     first_ends: dict[int, int] = {}
     for packed in ends:
@@ -98,11 +101,11 @@ def _by_segment(slab: bytes, ends: Iterable[int]) -> Iterator[Hit]:
             first_ends.setdefault(packed & _PATTERN_MASK, end)
             continue
         for pattern, first_end in sorted(first_ends.items()) if len(first_ends) > 1 else first_ends.items():
-            yield Hit(start, segment_end, pattern, first_end)
+            yield _hit(Hit, (start + offset, segment_end + offset, pattern, first_end + offset))
         start = slab.rfind(b"\n", 0, end) + 1
         segment_end = slab.find(b"\n", end)
         if segment_end < 0:
             segment_end = len(slab)
         first_ends = {packed & _PATTERN_MASK: end}
     for pattern, first_end in sorted(first_ends.items()):
-        yield Hit(start, segment_end, pattern, first_end)
+        yield _hit(Hit, (start + offset, segment_end + offset, pattern, first_end + offset))

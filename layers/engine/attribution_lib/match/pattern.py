@@ -20,9 +20,11 @@ __all__ = ["Confirm", "compile_confirm", "superset"]
 _BEFORE = 8 << 10
 _AFTER = 16 << 10
 _MAX_CAPTURE = 8 << 10
-_SMALL_MEMORY = 256 << 10
-"""RE2 keeps its states in this much memory a pattern; hostile text could fill that of every pattern at once."""
+_MEMORY = ((0, 256 << 10), (300, 1 << 20), (1_000, 2 << 20))
+"""(instructions, bytes): what RE2 may keep its states in. Hostile text could fill that of every pattern at once, but
+with room for fewer than some ten states RE2 falls back to a way that takes hundreds of times as long."""
 _LARGE_MEMORY = 8 << 20
+"""For a pattern that does not compile in less."""
 
 _Spans = list[tuple[int, int]]
 _MISSING = (-1, -1)
@@ -141,9 +143,14 @@ def _compile_re2(pattern: bytes) -> Any:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1  # one byte is one character: invalid UTF-8 can be matched too
     options.log_errors = False
-    options.max_mem = _SMALL_MEMORY
+    options.max_mem = _MEMORY[0][1]
     try:
-        return re2.compile(pattern, options)
+        compiled = re2.compile(pattern, options)
+        size = compiled._regexp.ProgramSize()  # noqa: SLF001 -- the wrapper does not pass it on
+        memory = max(memory for least, memory in _MEMORY if size >= least)
     except re2.error:
-        options.max_mem = _LARGE_MEMORY
-        return re2.compile(pattern, options)
+        memory = _LARGE_MEMORY
+    if memory != options.max_mem:
+        options.max_mem = memory
+        compiled = re2.compile(pattern, options)
+    return compiled

@@ -7,11 +7,11 @@ seen before byte for byte costs one look-up.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attribution_lib.bulk import collector_paused
-from attribution_lib.events.event import Clock, Event, EventType, Position
-from attribution_lib.events.fold import make_key
+from attribution_lib.events.event import Clock, Event, EventType, Position, Sample
+from attribution_lib.events.fold import digest_of_text, make_key
 from attribution_lib.events.folder import Latest
 from attribution_lib.phases.accumulate import run_accumulator
 from attribution_lib.phases.context import ContextReader
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from attribution_lib.events.fold import FoldKey
+    from attribution_lib.events.sink import EventSink
     from attribution_lib.job.model import JobIdentity
     from attribution_lib.observation import Observation
     from attribution_lib.phases.accumulate import Segment
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from attribution_lib.rules.plan import ExtractionPlan, PlannedRule
     from attribution_lib.text.lines import TextBuffer
 
-__all__ = ["EventSink", "LineExtractor"]
+__all__ = ["LineExtractor"]
 
 _DATUM_SIDE = 2_048
 """Half of the 4 KiB that an event keeps of its line."""
@@ -39,15 +40,6 @@ _MEMORY = 4_096
 """How many distinct lines are remembered before the memory starts afresh."""
 _MEMORY_LINE = 4_096
 """Longer lines are not remembered: a thousand of 1 MiB would fill a gigabyte."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """What one distinct line says, whatever its number: one entry per rule that confirmed a hit."""
-
-    prefix: Prefix
-    hits: tuple[tuple[PlannedRule, Mapping[str, str], Emitted | None, str], ...]
-    """(rule, captures, what it emits (None for accumulators), datum)."""
 
 
 class _Where(NamedTuple):
@@ -60,26 +52,27 @@ class _Where(NamedTuple):
     device: str | None
 
 
-class EventSink(Protocol):
-    """Where events go; see ``events.folder.Folder`` for what ``bump`` answers."""
+@dataclass(slots=True, eq=False)
+class _Said:
+    """What one rule confirmed on a line, whatever the line's number."""
 
-    def add(self, event: Event) -> None:
-        """Take one event."""
+    planned: PlannedRule
+    captures: Mapping[str, str]
+    emitted: Emitted | None
+    """None for accumulators."""
+    datum: str
+    digest: str = ""
+    """Of ``datum``, once needed."""
+    addressed: tuple[_Where, FoldKey] | None = None
+    """When, where and under which key, once known; it stays unknown where entries say it, each for itself."""
 
-    def bump(  # noqa: PLR0913 -- an occurrence without its event
-        self,
-        key: FoldKey,
-        timestamp: int | None,
-        stream: str,
-        line_num: int | None,
-        occurrences: int = 1,
-        *,
-        declared: bool = False,
-    ) -> bool:
-        """Count one more occurrence of a known key; False when the event itself is needed."""
 
-    def advance(self, key: FoldKey, event: Latest) -> bool:
-        """Let the row of a rule that keeps its last occurrence show this one; False when the event is needed."""
+@dataclass(slots=True, eq=False)
+class _Read:
+    """What one distinct line says: one entry per rule that confirmed a hit."""
+
+    prefix: Prefix
+    said: tuple[_Said, ...]
 
 
 @dataclass(slots=True)
@@ -96,9 +89,15 @@ class LineExtractor:
     _context: ContextReader = field(init=False)
     _prefixes: dict[int, Prefix] = field(default_factory=dict)
     """Prefixes that accumulators have read, by offset."""
+    _source: str = field(init=False)
+    _lines_alone: bool = field(init=False)
+    """No entry has a stamp, a node or a rank: what a line says depends on its text alone."""
 
     def __post_init__(self) -> None:
         self._context = ContextReader(self.buffer)
+        self._source = self.observation.source.value
+        entries = self.observation.entries
+        self._lines_alone = not (entries.stamps or entries.nodes or entries.ranks)
 
     def run(self) -> None:
         """Scan the whole buffer, confirm line by line, emit."""
@@ -106,19 +105,19 @@ class LineExtractor:
             self._run()
 
     def _run(self) -> None:
-        segment = (-1, -1)
+        data, line = self.buffer.data, self._line
+        start, end = -1, -1
         hits: list[tuple[int, int]] = []
-        for start, end, pattern, hit_end in self.plan.matcher.scan(self.buffer.data):
-            if start != segment[0]:
+        for at, segment_end, pattern, hit_end in self.plan.matcher.scan(data):
+            if at != start:
                 if hits:
-                    self._line(segment, hits)
-                segment, hits = (start, end), []
-            hits.append((pattern, hit_end - start))
+                    line(data[start:end], start, hits)
+                start, end, hits = at, segment_end, []
+            hits.append((pattern, hit_end - at))
         if hits:
-            self._line(segment, hits)
+            line(data[start:end], start, hits)
 
-    def _line(self, segment: Segment, hits: list[tuple[int, int]]) -> None:
-        data = self.buffer.data[segment[0] : segment[1]]
+    def _line(self, data: bytes, start: int, hits: list[tuple[int, int]]) -> None:
         read = self._memory.get(data)
         if read is None:
             read = self._read(data, hits)
@@ -126,42 +125,43 @@ class LineExtractor:
                 if len(self._memory) >= _MEMORY:
                     self._memory.clear()
                 self._memory[data] = read
-        if not read.hits:
+        if not read.said:
             return
-        line_num = self.buffer.line_numbers((segment[0],))[0]
-        for planned, captures, emitted, datum in read.hits:
-            if emitted is not None:
-                self._emit(planned, emitted, read.prefix, segment, line_num, datum)
+        line_num = self.buffer.line_number(start)
+        segment = start, start + len(data)
+        for said in read.said:
+            if said.emitted is not None:
+                self._emit(said, said.emitted, read.prefix, segment, line_num)
             else:
-                self._accumulate(planned, captures, segment, line_num, read.prefix)
+                self._accumulate(said, segment, line_num, read.prefix)
 
     def _read(self, data: bytes, hits: list[tuple[int, int]]) -> _Read:
         """Confirm the candidate rules on one line and work out what each emits."""
-        confirmed: list[tuple[PlannedRule, Mapping[str, str], Emitted | None, str]] = []
+        confirmed: list[_Said] = []
         prefix: Prefix | None = None
+        whole = data.decode("utf-8", "replace") if len(data) <= 2 * _DATUM_SIDE else None
         for pattern, hit_end in hits:
             planned = self.plan.rules[pattern]
             captures = planned.confirm.search(data, hit_end)
             if captures is None:
                 continue
             if prefix is None:
-                prefix = parse_prefix(data[: 2 * _DATUM_SIDE].decode("utf-8", "replace"), self.plan.source)
-            datum = _datum(data, hit_end)
+                head = data[: 2 * _DATUM_SIDE].decode("utf-8", "replace") if whole is None else whole
+                prefix = parse_prefix(head, self.plan.source)
+            datum = _datum(data, hit_end) if whole is None else whole
             if isinstance(planned.rule, AccumulatorRule):
-                confirmed.append((planned, captures, None, datum))
+                confirmed.append(_Said(planned, captures, None, datum))
                 continue
             try:
                 emitted = emit_text(planned.rule, captures)
                 if emitted is not None:
-                    confirmed.append((planned, captures, emitted, datum))
+                    confirmed.append(_Said(planned, captures, emitted, datum))
             except Exception as error:  # noqa: BLE001 -- a decoder that raises must not cost the line its other rules
                 self.crashes.record(planned.rule.provenance, error)
         return _Read(prefix or _NO_PREFIX, tuple(confirmed))
 
-    def _accumulate(
-        self, planned: PlannedRule, captures: Mapping[str, str], segment: Segment, line_num: int, prefix: Prefix
-    ) -> None:
-        rule = planned.rule
+    def _accumulate(self, said: _Said, segment: Segment, line_num: int, prefix: Prefix) -> None:
+        rule = said.planned.rule
         if not isinstance(rule, AccumulatorRule):
             return
         try:
@@ -169,7 +169,7 @@ class LineExtractor:
                 run_accumulator(
                     rule,
                     job=self.job,
-                    captures=captures,
+                    captures=said.captures,
                     buffer=self.buffer,
                     trigger=segment,
                     prefix=prefix,
@@ -181,51 +181,57 @@ class LineExtractor:
             self.crashes.record(rule.provenance, error)
             return
         for emission, place in emissions:
-            number = line_num if place == segment else self.buffer.line_numbers([place[0]])[0]
+            number = line_num if place == segment else self.buffer.line_number(place[0])
             line = self.buffer.decode(*place)
             own = prefix if place == segment else parse_prefix(line[: 2 * _DATUM_SIDE], self.plan.source)
-            self._emit(planned, emit_accumulated(emission), own, place, number, line[: 2 * _DATUM_SIDE])
+            emitted = emit_accumulated(emission)
+            self._emit(_Said(said.planned, {}, emitted, line[: 2 * _DATUM_SIDE]), emitted, own, place, number)
 
-    def _emit(  # noqa: PLR0913, PLR0917 -- one event's parts; split they would only be passed on together
-        self,
-        planned: PlannedRule,
-        emitted: Emitted,
-        prefix: Prefix,
-        segment: Segment,
-        line_num: int,
-        datum: str,
-    ) -> None:
+    def _emit(self, said: _Said, emitted: Emitted, prefix: Prefix, segment: Segment, line_num: int) -> None:
         """Count one occurrence; its event is built only when it would be shown, kept as a sample, or is the first."""
-        observation, rule, payload = self.observation, planned.rule, emitted.payload
-        where = self._where(line_num - observation.first_line, emitted, prefix)
-        key_fields = tuple([str(payload.get(name, "")) for name in rule.key]) if rule.key else ()
+        where, key = said.addressed or self._address(said, emitted, prefix, line_num)
+        timestamp, stream, events = where.timestamp, self.observation.stream, self.events
+        declared = where.node is not None
+        if events.bump(key, timestamp, stream, line_num, prefix.repeated, declared=declared):
+            return
+        if not said.digest:
+            said.digest = digest_of_text(said.datum)
+        sample = Sample(timestamp, stream, line_num, said.digest, said.datum)
+        if events.sample(key, sample, prefix.repeated, declared=declared):
+            return
+        rule = said.planned.rule
+        if getattr(rule, "fold", "") == "last" and emitted.event_type != EventType.BAD_NODE:
+            payload = _payload(emitted, where.rank, prefix)
+            place = Position(timestamp, stream, line_num)
+            latest = Latest(place, payload, said.datum, self.observation.observation_id, prefix.repeated, declared)
+            if events.advance(key, latest):
+                return
+        event = self._event(said.planned, emitted, prefix, where)
+        event.line_num, event.datum, event.key_fields = line_num, said.datum, _key_fields(rule.key, emitted)
+        if emitted.event_type == EventType.BAD_NODE:
+            event.context_before, event.context_after = self._context.around(segment)
+        events.add(event)
+
+    def _address(self, said: _Said, emitted: Emitted, prefix: Prefix, line_num: int) -> tuple[_Where, FoldKey]:
+        """When, where and under which key an occurrence counts; remembered where no entry has a say in it."""
+        rule = said.planned.rule
+        where = self._where(line_num - self.observation.first_line, emitted, prefix)
         key = make_key(
             rule.name,
             emitted.event_type,
-            observation.source.value,
+            self._source,
             where.node,
             where.rank,
             where.device,
             emitted.symptom,
             where.clock,
-            key_fields,
-            observation.stream,
+            _key_fields(rule.key, emitted),
+            self.observation.stream,
             where.timestamp,
         )
-        declared = where.node is not None
-        if self.events.bump(key, where.timestamp, observation.stream, line_num, prefix.repeated, declared=declared):
-            return
-        if getattr(rule, "fold", "") == "last" and emitted.event_type != EventType.BAD_NODE:
-            place = Position(where.timestamp, observation.stream, line_num)
-            payload = _payload(emitted, where.rank, prefix)
-            latest = Latest(place, payload, datum, observation.observation_id, prefix.repeated, declared)
-            if self.events.advance(key, latest):
-                return
-        event = self._event(planned, emitted, prefix, where)
-        event.line_num, event.datum, event.key_fields = line_num, datum, key_fields
-        if emitted.event_type == EventType.BAD_NODE:
-            event.context_before, event.context_after = self._context.around(segment)
-        self.events.add(event)
+        if self._lines_alone:
+            said.addressed = where, key
+        return where, key
 
     def _event(self, planned: PlannedRule, emitted: Emitted, prefix: Prefix, where: _Where) -> Event:
         """The event of one line; its number, text and context are set by the caller."""
@@ -233,7 +239,7 @@ class LineExtractor:
         return Event(
             event_type=emitted.event_type,
             rule=planned.rule.name,
-            source=observation.source.value,
+            source=self._source,
             stream=observation.stream,
             line_num=None,
             timestamp=where.timestamp,
@@ -273,6 +279,10 @@ class LineExtractor:
 
 
 _NO_PREFIX = Prefix()
+
+
+def _key_fields(names: tuple[str, ...], emitted: Emitted) -> tuple[str, ...]:
+    return tuple([str(emitted.payload.get(name, "")) for name in names]) if names else ()
 
 
 def _payload(emitted: Emitted, rank: int | None, prefix: Prefix) -> dict[str, str]:

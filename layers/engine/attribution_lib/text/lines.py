@@ -61,18 +61,17 @@ class TextBuffer:
 
         Offsets that ascend, within a call and from call to call, cost one pass over the buffer in all.
         """
-        numbered, first = self._numbered, self.first_line
+        return list(map(self.line_number, offsets))
+
+    def line_number(self, offset: int) -> int:
+        """The number of the line that one offset lies in."""
         at, ends = self._cursor
-        numbers = []
-        for offset in offsets:
-            if offset >= at:
-                ends += numbered.count(b"\n", at, offset)
-            else:
-                ends -= numbered.count(b"\n", offset, at)
-            at = offset
-            numbers.append(first + ends)
-        self._cursor = (at, ends)
-        return numbers
+        if offset >= at:
+            ends += self._numbered.count(b"\n", at, offset)
+        else:
+            ends -= self._numbered.count(b"\n", offset, at)
+        self._cursor = (offset, ends)
+        return self.first_line + ends
 
     def segment(self, offset: int) -> tuple[int, int]:
         """Bounds of the segment around ``offset``, without its line end; an offset of a line end lies before it."""

@@ -31,6 +31,7 @@ __all__ = [
     "Draft",
     "Form",
     "FormTable",
+    "Forms",
     "form",
     "key_at",
     "table_of",
@@ -142,8 +143,60 @@ def form(  # noqa: PLR0913 - the parts of a form, all but three by keyword
     return Form(name, starts, then, regex, stamp, accept, sources, peek, fields)
 
 
-FormTable = dict[Source, dict[str, tuple[Form, ...]]]
+FormTable = dict[Source, dict[str, "Forms"]]
 _FOLLOWERS = [chr(code) for code in range(32, 127)]
+_NAME = re.compile(r"\(\?P<(\w+)>")
+_REFERENCE = re.compile(r"\(\?P=(\w+)\)")
+_WORTHWHILE = 64
+"""Joining the patterns takes as long as trying them one by one on some hundred lines."""
+
+
+class Forms:
+    """Forms in their order of trial, and which of them is the first that fits."""
+
+    __slots__ = ("_forms", "_joined", "_places", "_tried")
+
+    def __init__(self, forms: tuple[Form, ...]) -> None:
+        self._forms = forms
+        self._joined: Callable[[str, int], re.Match[str] | None] | None = None
+        self._places: dict[int, int] = {}
+        """Where a group that ends an alternative of the joined pattern: which form that is."""
+        self._tried = 0
+
+    def first(self, line: str, start: int, draft: Draft) -> tuple[Form, re.Match[str]] | None:
+        """The form that the text at ``start`` has, with its match; None when it has none."""
+        if self._joined is None:
+            self._tried += 1
+            if self._tried == _WORTHWHILE:
+                self._join()
+            return self._one_by_one(line, start, draft, 0)
+        found = self._joined(line, start)
+        if found is None:
+            return None
+        return self._one_by_one(line, start, draft, self._places[found.lastindex or 0])
+
+    def _join(self) -> None:
+        """One pattern of all: its first alternative that matches is the first form whose pattern does."""
+        joined = re.compile(
+            "|".join(_alternative(form.regex.pattern, at) for at, form in enumerate(self._forms)), re.ASCII
+        )
+        self._places = {group: int(name[1:]) for name, group in joined.groupindex.items() if name[0] == "f"}
+        self._joined = joined.match
+
+    def _one_by_one(self, line: str, start: int, draft: Draft, index: int) -> tuple[Form, re.Match[str]] | None:
+        for form in self._forms[index:]:
+            match = form.regex.match(line, start)
+            if match is not None and (form.accept is None or form.accept(match, draft)):
+                return form, match
+        return None
+
+
+def _alternative(pattern: str, index: int) -> str:
+    """A form's pattern for use among others: its groups without names, but for those it refers to, and ``f{index}``."""
+    needed = set(_REFERENCE.findall(pattern))
+    plain = _NAME.sub(lambda found: f"(?P<n{index}_{found[1]}>" if found[1] in needed else "(?:", pattern)
+    own = _REFERENCE.sub(lambda found: f"(?P=n{index}_{found[1]})", plain)
+    return f"(?:{own})(?P<f{index}>)"
 
 
 def key_at(line: str, start: int) -> str:
@@ -154,11 +207,15 @@ def key_at(line: str, start: int) -> str:
 
 def table_of(forms: Iterable[Form]) -> FormTable:
     """The forms by source and key, in the order given: the first that fits is taken."""
-    table: FormTable = {source: {} for source in Source}
+    found: dict[Source, dict[str, tuple[Form, ...]]] = {source: {} for source in Source}
     for each in forms:
         for start in each.starts:
             keys = [start + character for character in each.then or _FOLLOWERS] if start == "[" else [start]
             for source in each.sources:
                 for key in keys:
-                    table[source][key] = (*table[source].get(key, ()), each)
-    return table
+                    found[source][key] = (*found[source].get(key, ()), each)
+    shared: dict[tuple[int, ...], Forms] = {}
+    return {
+        source: {key: shared.setdefault(tuple(map(id, forms)), Forms(forms)) for key, forms in keys.items()}
+        for source, keys in found.items()
+    }

@@ -104,12 +104,11 @@ know a fact leaves it None; nothing is guessed from the message itself. Understo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from attribution_lib.events.event import Clock
 from attribution_lib.text.prefix_app import APPLICATION_FORMS
-from attribution_lib.text.prefix_forms import Draft, Form, key_at, table_of
+from attribution_lib.text.prefix_forms import Draft, Forms, key_at, table_of
 from attribution_lib.text.prefix_json import read_json_line
 from attribution_lib.text.prefix_system import SYSTEM_FORMS
 
@@ -122,11 +121,9 @@ __all__ = ["Prefix", "parse_prefix"]
 
 _MAX_FORMS = 16
 _TABLE = table_of((*SYSTEM_FORMS, *APPLICATION_FORMS))
-_NO_FORMS: tuple[Form, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Prefix:
+class Prefix(NamedTuple):
     """What stands in front of a line's message; None where the line does not say."""
 
     timestamp: int | None = None
@@ -178,7 +175,7 @@ def parse_prefix(line: str, source: Source) -> Prefix:
     )
 
 
-def _read_next(line: str, body: int, table: Mapping[str, tuple[Form, ...]], draft: Draft) -> int | None:
+def _read_next(line: str, body: int, table: Mapping[str, Forms], draft: Draft) -> int | None:
     """Reads the form that begins at ``body`` and returns where it ends; None where the message begins."""
     start = body
     while line.startswith((" ", "\t"), start):
@@ -186,9 +183,10 @@ def _read_next(line: str, body: int, table: Mapping[str, tuple[Form, ...]], draf
     if line.startswith('{"', start):
         end = read_json_line(line, start, draft)
         return end if end > start else None
-    for form in table.get(key_at(line, start), _NO_FORMS):
-        match = form.regex.match(line, start)
-        if match is not None and (form.accept is None or form.accept(match, draft)):
-            form.apply(match, draft)
-            return None if form.peek else match.end()
-    return None
+    forms = table.get(key_at(line, start))
+    found = None if forms is None else forms.first(line, start, draft)
+    if found is None:
+        return None
+    form, match = found
+    form.apply(match, draft)
+    return None if form.peek else match.end()

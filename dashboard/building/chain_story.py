@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dashboard.building.symptoms import is_schedulers_word
 from dashboard.building.words import counted, listed, short_time, symptom_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from attribution_lib.verdict import ChainRow
     from attribution_service.result import EnrichedVerdict
     from dashboard.building.chain import Step
 
@@ -38,6 +40,13 @@ def mark_label(step: Step, others: Sequence[Step] = ()) -> str:
     return f"{when}, {where}: {symptom_words(row.symptom)}, {counted(row.occurrences, 'line')}; {fate}{more}"
 
 
+def _stands(step: Step, root: ChainRow | None) -> bool:
+    """Whether a symptom stands unexplained beside the root; the scheduler's word on the ending is no finding."""
+    row = step.row
+    other = root is None or row.symptom != root.symptom
+    return row.state == "remaining" and other and not is_schedulers_word(row.symptom, row.source)
+
+
 def story(verdict: EnrichedVerdict, steps: Sequence[Step]) -> str:
     """What the picture shows, for whoever does not see it."""
     if not steps:
@@ -52,7 +61,7 @@ def story(verdict: EnrichedVerdict, steps: Sequence[Step]) -> str:
         if explained:
             names = listed([symptom_words(name) for name in explained], shown=_SHOWN)
             parts.append(f"It explains {counted(len(explained), 'symptom')}: {names}.")
-    left = list(dict.fromkeys(s.row.symptom for s in steps if s.row.state == "remaining"))
+    left = list(dict.fromkeys(step.row.symptom for step in steps if _stands(step, root)))
     if left:
         names = listed([symptom_words(name) for name in left], shown=_SHOWN)
         parts.append(f"Not explained by anything seen: {names}.")

@@ -79,7 +79,9 @@ def _next_step(verdict: EnrichedVerdict) -> str:
         return "Nothing."
     steps = []
     if nodes:
-        steps.append(f"Take {listed(nodes, verdict.bad_nodes_total, _NODES_SHOWN)} out and inspect.")
+        names = listed(nodes, verdict.bad_nodes_total, _NODES_SHOWN)
+        sure = verdict.sub_domain is not SubDomain.AMBIGUOUS
+        steps.append(f"Take {names} out and inspect." if sure else f"Look at {names} before more jobs run there.")
     if root is not None and root.recommended_action:
         steps.append(f"The vendor says: {root.recommended_action.removeprefix('vendor: ')}.")
     if root is not None:
@@ -107,5 +109,5 @@ def _to_whom(verdict: EnrichedVerdict) -> str:
     if root is None or root.line_num is None:
         return f"Tell {who}."
     count = len(verdict.alternatives)
-    others = f" Consider {counted(count, 'other cause')} below." if count else ""
+    others = f" {counted(count, 'other cause')} also fit{'s' if count == 1 else ''}, see below." if count else ""
     return f"Show {who} line {root.line_num:,} of {root.stream or root.source}.{others}"

@@ -21,7 +21,9 @@ _LINE = 500
 _NODES = 20
 _ROWS = 12
 _TICKS = re.compile(r"`+")
-_MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|<>~@&-])")
+_MARKUP = re.compile(r"([\\`*\[\]#|<>~@&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+_AT_START = re.compile(r"^([-+=]|\d+(?=[.)]))")
+"""What makes a list or a heading of a line that begins with it."""
 
 
 def verdict_markdown(
@@ -50,7 +52,8 @@ def verdict_markdown(
 
 def plain(text: str) -> str:
     """Text of which no character is markup, a mention or a line break."""
-    return _MARKUP.sub(r"\\\1", shown(" ".join(text.split())))
+    escaped = _MARKUP.sub(r"\\\1", shown(" ".join(text.split())))
+    return _AT_START.sub(lambda found: found[1] + "\\" if found[1].isdigit() else "\\" + found[1], escaped)
 
 
 def code(text: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from attribution_lib.rules.engine import RuleEngine
     from attribution_lib.verdict import BadNode, RootCause, SymptomRow
 
-__all__ = ["blamed_nodes", "root_line", "rule_docs", "symptom_entries"]
+__all__ = ["blamed_nodes", "is_schedulers_word", "root_line", "rule_docs", "symptom_entries"]
 
 _BUILT_IN = {
     "metric_repeats_log": "A log line of the same node says the same.",
@@ -68,6 +68,7 @@ def blamed_nodes(nodes: Sequence[BadNode], history: Mapping[str, int], limit: in
 
 def symptom_entries(rows: Sequence[SymptomRow], engine: RuleEngine | None, limit: int) -> tuple[SymptomEntry, ...]:
     """The first rows, each with what became of it and why."""
+    roots = {row.symptom for row in rows if row.state == "root"}
     return tuple(
         SymptomEntry(
             symptom=row.symptom,
@@ -82,7 +83,7 @@ def symptom_entries(rows: Sequence[SymptomRow], engine: RuleEngine | None, limit
             rule=row.rule,
             changed_by=row.changed_by or "",
             explained_by=row.explained_by or "",
-            reason=_reason(row, engine),
+            reason=_reason(row, roots, engine),
         )
         for row in rows[:limit]
     )
@@ -99,9 +100,18 @@ def rule_docs(name: str, engine: RuleEngine | None) -> str:
     return " ".join(text.split())
 
 
-def _reason(row: SymptomRow, engine: RuleEngine | None) -> str:
+def is_schedulers_word(symptom: str, source: str) -> bool:
+    """Whether a symptom is the state that the scheduler gave the job: how it ended, never why."""
+    return source == "scheduler" and symptom.startswith("Scheduler state")
+
+
+def _reason(row: SymptomRow, roots: set[str], engine: RuleEngine | None) -> str:
     if row.state == "root":
         return "The root: nothing that was seen explains it."
+    if row.changed_by is None and is_schedulers_word(row.symptom, row.source):
+        return "How the scheduler says that the job ended."
+    if row.changed_by is None and row.symptom in roots:
+        return "The root's symptom once more, read from other lines."
     if row.changed_by is None:
         return "Not explained by anything that was seen."
     cause = f" {symptom_words(row.explained_by)} explains it." if row.explained_by else ""

@@ -13,8 +13,8 @@ Failures of one part less than an hour apart are one episode: what breaks once t
 A verdict that blames more than 20 nodes counts for none of them.
 
 An offender has at least 3 episodes, and so many that the chance of any part of its kind and cluster having them is
-below 1 in 1,000 (Poisson truncated at zero, since parts that never failed are not known; the rate is that of the parts that
-are no offenders, plus one episode; Bonferroni over the parts).
+below 1 in 1,000 (Poisson truncated at zero, since parts that never failed are not known; the rate is that of the parts
+that are no offenders, plus one episode; Bonferroni over the parts).
 
 Where one device has at least 80 % of the episodes of its node, the device is named and the node is not.
 

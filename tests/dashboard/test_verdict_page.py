@@ -115,6 +115,9 @@ def test_the_table_says_who_discarded_what_and_why(sqlite: Shelf) -> None:
         "A fatal NVSwitch error takes links down: the GPUs at their other ends report XID 74."
     )
     assert rows["GSP firmware fault"].reason == "Not explained by anything that was seen."
+    assert rows["Scheduler state FAILED"].reason == "How the scheduler says that the job ended."
+    again = next(row for name, row in rows.items() if name.startswith("SXID-24007"))
+    assert again.reason == "The root's symptom once more, read from other lines."
 
 
 def test_the_picture_leads_from_the_root_to_its_consequences() -> None:
@@ -300,6 +303,7 @@ def test_no_text_leaves_its_span_or_fence(text: str) -> None:
     render = MarkdownIt("commonmark").render
     assert render(f"x {code(text)} y").count("<code>") == 1
     assert render("\n".join([*fenced([text]), "after"])).endswith("<p>after</p>\n")
+    assert render(f"- {plain(text) or 'x'}").count("<") == 4
     shown = render(f"x {plain(text)} y")
     assert shown.startswith("<p>x ")
     assert shown.count("<") == 2

@@ -87,7 +87,7 @@ def _span(mark: ChainMark, chain: ChainPicture) -> tuple[float | None, float | N
     if first is None or start is None or end is None:
         return None, None
     last = first + (mark.x_end - mark.x) * (end - start)
-    return float(round(first)), float(round(last))
+    return float(int(first)), float(int(last))
 
 
 def _placed(

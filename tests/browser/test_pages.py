@@ -22,6 +22,7 @@ PAGES = {
     "verdict-huge": "/verdict/c1/huge-1/0",
     "verdict-pairs": "/verdict/c1/pairs-1/0",
     "fleet": "/fleet?days=60&until=2026-06-05",
+    "fleet-month": "/fleet?cluster=fleet&days=31&until=2026-04-23",
     "rules": "/rules?text=xid",
     "rule": "/rules/XID",
     "walkthrough": "/walkthrough",

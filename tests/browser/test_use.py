@@ -65,11 +65,19 @@ def test_a_page_is_walked_through_by_keyboard(site: Site) -> None:
             assert (focus[1], focus[2]) == ("solid", "3px"), focus
         seen.add(focus[0])
         if focus[0] == "mark":
+            page.locator(":focus").scroll_into_view_if_needed()
             page.screenshot(path=SHOTS / "focus-on-a-mark.png")
             page.keyboard.press("Enter")
             page.wait_for_url(f"**{focus[3]}")
             break
     assert "mark" in seen
+
+
+def test_the_fleet_page_names_the_cohort_and_the_offender_and_nothing_else(site: Site) -> None:
+    page = site.open("/fleet?cluster=fleet&days=31&until=2026-04-23")
+    assert "500 verdicts" in page.locator("main").inner_text()
+    assert page.locator("article h3").all_inner_texts() == ["Leaf switch lost power: 12 jobs on node-[0701-0703]"]
+    assert page.locator("section[aria-labelledby=offender-heading] tbody th a").all_inner_texts() == ["node-0042"]
 
 
 def test_a_judgement_is_given_shown_and_exported(site: Site) -> None:

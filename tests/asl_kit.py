@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import threading
 import time
 import uuid
@@ -40,6 +41,7 @@ from moto.stepfunctions.parser.asl.component.state.choice.state_choice import St
 from moto.stepfunctions.parser.asl.component.state.exec.state_map.item_reader.eval.resource_eval_s3 import (
     ResourceEvalS3,
 )
+from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service_callback
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_sfn import (
     StateTaskServiceSfn,
@@ -58,10 +60,12 @@ from attribution_service.settings import Settings
 from attribution_service.stores.aws import AwsNames, aws_clients, aws_store
 from attribution_service.stores.aws_schema import SESSION_INDEXES, VERDICT_INDEXES, table_definition
 from http_kit import ENGINE
-from service_kit import REGION, OneAtATime
+from service_kit import REGION, OneAtATime, fast_folder, local_folder_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from attribution_service.ports import Store
 
 ROOT = Path(__file__).parents[1]
 MACHINES = ROOT / "statemachines"
@@ -136,16 +140,21 @@ class Ended:
 
 @dataclass(slots=True)
 class Interpreter:
-    """A deployment in moto: bucket, tables, functions, state machines."""
+    """A deployment: functions in this process, state machines in moto, and a store."""
 
     host: Host
-    s3: Any
-    dynamodb: Any
+    s3: Any = None
+    """Clients of the store, where it is of AWS' kind."""
+    dynamodb: Any = None
     trace: Trace = field(default_factory=Trace)
     faults: list[Fault] = field(default_factory=list)
     handlers: dict[str, Any] = field(default_factory=dict)
     machines: dict[str, str] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def put(self, key: str, body: bytes) -> None:
+        """Store an object."""
+        self.host.service.store.objects.put(key, body)
 
     def start(self, name: str, given: Any, *, wait: bool = True) -> Ended:
         """Start an execution; its end."""
@@ -159,7 +168,7 @@ class Interpreter:
         """Wait for the end of an execution."""
         client = boto3.client("stepfunctions", region_name=REGION)
         while (found := client.describe_execution(executionArn=arn))["status"] == "RUNNING":
-            time.sleep(0.01)
+            time.sleep(0.03)
         events = client.get_execution_history(executionArn=arn, maxResults=1000, includeExecutionData=True)["events"]
         largest = max(
             (
@@ -220,25 +229,46 @@ def _as_case_says(fault: Fault) -> tuple[str, bytes]:
 
 
 @contextmanager
-def interpreter(settings: Settings | None = None) -> Iterator[Interpreter]:
-    """An empty deployment whose functions read the variables of this process, like the deployed ones."""
+def interpreter(settings: Settings | None = None, *, aws: bool = False) -> Iterator[Interpreter]:
+    """An empty deployment whose functions read the variables of this process, like the deployed ones.
+
+    Its store is a folder, which is a tenth of the work, or (``aws``) bucket and tables in moto.
+    """
     config = {"stepfunctions": {"execute_state_machine": True}, "lambda": {"use_docker": False}}
-    with ExitStack() as patches:
-        patches.enter_context(patch.object(botocore.session, "create_loader", lambda *_: _LOADER))
-        patches.enter_context(mock_aws(config=config))  # type: ignore[arg-type]  # moto's own type lags
-        s3, dynamodb = aws_clients(region=REGION)
-        s3.create_bucket(Bucket=BUCKET)
-        dynamodb.create_table(**table_definition("sessions", SESSION_INDEXES))
-        dynamodb.create_table(**table_definition("verdicts", VERDICT_INDEXES))
-        names = AwsNames(BUCKET, "sessions", "verdicts")
-        store = aws_store(names, s3, OneAtATime(dynamodb), sleep=lambda _: None)
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(botocore.session, "create_loader", lambda *_: _LOADER))
+        stack.enter_context(mock_aws(config=config))  # type: ignore[arg-type]  # moto's own type lags
+        clients = _aws_clients() if aws else (None, None)
+        store = _aws_store(*clients) if aws else stack.enter_context(_local())
         service = Service(store, ENGINE, time.time, settings or Settings())
-        made = Interpreter(Host(service, Access(), write_metrics=lambda _: None), s3, dynamodb)
+        made = Interpreter(Host(service, Access(), write_metrics=lambda _: None), *clients)
         made.handlers = {path.parent.name: handler(path.parent) for path in (ROOT / "functions").glob("*/app.py")}
         for patched in _patches(made):
-            patches.enter_context(patched)
+            stack.enter_context(patched)
         _create(made)
         yield made
+
+
+def _aws_clients() -> tuple[Any, Any]:
+    s3, dynamodb = aws_clients(region=REGION)
+    s3.create_bucket(Bucket=BUCKET)
+    dynamodb.create_table(**table_definition("sessions", SESSION_INDEXES))
+    dynamodb.create_table(**table_definition("verdicts", VERDICT_INDEXES))
+    return s3, dynamodb
+
+
+def _aws_store(s3: Any, dynamodb: Any) -> Store:
+    return aws_store(AwsNames(BUCKET, "sessions", "verdicts"), s3, OneAtATime(dynamodb), sleep=lambda _: None)
+
+
+@contextmanager
+def _local() -> Iterator[Store]:
+    folder = fast_folder()
+    try:
+        with local_folder_store(folder) as store:
+            yield store
+    finally:
+        shutil.rmtree(folder)
 
 
 def handler(folder: Path) -> Any:
@@ -264,6 +294,7 @@ def _patches(made: Interpreter) -> list[Any]:
     return [
         patch.object(AmazonStateLanguageParser, "parse", staticmethod(_parse)),
         *[patch.object(kind, "invoke", _invoke(made)) for kind in (LambdaBackend, LambdaSimpleBackend)],
+        patch.object(lambda_eval_utils, "boto_client_for", _one_client(boto3.client("lambda", region_name=REGION))),
         patch.object(retrier_decl, "time", _Clock(made.trace)),
         patch.object(state_task_service_callback, "_DELAY_SECONDS_SYNC_CONDITION_CHECK", 0.01),
         patch.object(RetryDecl, "_eval_body", _retry(made.trace)),
@@ -291,6 +322,11 @@ def _tree(text: str) -> Any:
 _PARSE = AmazonStateLanguageParser.parse
 _LOADER = botocore.loaders.create_loader()
 """One for all deployments: each new session would read the models of the services again."""
+
+
+def _one_client(client: Any) -> Any:
+    """moto makes one for every task."""
+    return lambda **_: client
 
 
 class _Clock:
@@ -398,13 +434,16 @@ def _states_error(error: str) -> Any:
 
 
 def _get_object(made: Interpreter) -> Any:
-    original = ResourceEvalS3._handle_get_object
+    """An item reader's object, from whichever store there is."""
 
     def get_object(env: Any, resource_runtime_part: Any, state_credentials: Any) -> None:
-        fault = made.fail_read(str(env.stack[-1].get("Key")))
+        del resource_runtime_part, state_credentials
+        named = env.stack.pop()
+        assert named["Bucket"] == BUCKET
+        fault = made.fail_read(named["Key"])
         if fault is not None:
             raise _failure(env, fault.error)
-        original(env=env, resource_runtime_part=resource_runtime_part, state_credentials=state_credentials)
+        env.stack.append(made.host.service.store.objects.get(named["Key"]).decode())
 
     return get_object
 

@@ -70,7 +70,7 @@ def called(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[Call]]:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             patched.setenv(name, "testing")
         for settings in (Settings(), Settings(inline_chunks=0)):
-            with interpreter(settings) as made:
+            with interpreter(settings, aws=True) as made:
                 _recorded(made, calls)
                 _drive(made, file)
     return calls
@@ -100,7 +100,7 @@ def _recorded(made: Interpreter, calls: dict[str, set[Call]]) -> None:
 
 
 def _drive(made: Interpreter, file: Path) -> None:
-    made.s3.put_object(Bucket=BUCKET, Key="config/site.toml", Body=file.read_bytes())
+    made.put("config/site.toml", file.read_bytes())
     given = {"job_id": "1000", "adapter": "static"}
     assert made.start("job", given).output["status"] == "attributed"
     assert made.start("job", given).output["written"] == ["verdicts"]

@@ -63,9 +63,9 @@ def outcome(machine: str, name: str) -> Outcome:
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, SITE | KEYS):
         file = configuration_file(Path(folder), write_jobs(Path(folder), 2), SECOND_COLLECTOR)
         with interpreter(Settings(**case.get("settings", {}))) as made:
-            made.s3.put_object(Bucket=BUCKET, Key="config/site.toml", Body=file.read_bytes())
+            made.put("config/site.toml", file.read_bytes())
             context = discover(read_configuration(file, {})).contexts[0]
-            made.s3.put_object(Bucket=BUCKET, Key="jobs/1000.json", Body=dump_context(context))
+            made.put("jobs/1000.json", dump_context(context))
             for what in case.get("before", ()):
                 _prepare(made, what)
             made.trace.states.clear()

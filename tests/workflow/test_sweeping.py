@@ -82,7 +82,7 @@ def test_an_execution_stopped_at_work_is_swept_by_its_event(tmp_path: Path, monk
     file = configuration_file(tmp_path, write_jobs(tmp_path, 1))
     at_work, go_on = threading.Event(), threading.Event()
     with interpreter() as made:
-        made.s3.put_object(Bucket=BUCKET, Key="config/site.toml", Body=file.read_bytes())
+        made.put("config/site.toml", file.read_bytes())
         attribute = made.handlers["attribute"]
 
         def slow(event: dict[str, Any], context: Any) -> Any:
@@ -96,8 +96,8 @@ def test_an_execution_stopped_at_work_is_swept_by_its_event(tmp_path: Path, monk
         started = made.start("job", given, wait=False)
         assert at_work.wait(20)
         boto3.client("stepfunctions", region_name="us-east-1").stop_execution(executionArn=started.arn)
-        assert made.end(started.arn).status == "ABORTED"
         go_on.set()
+        assert made.end(started.arn).status == "ABORTED"
         service = made.host.service
         assert still_open(service) == ["c:1000:0"]
 

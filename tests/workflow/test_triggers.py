@@ -107,7 +107,7 @@ def test_an_event_delivered_many_times_at_once_is_attributed_once(
     monkeypatch.setenv("ATTRIBUTION_BUCKET", BUCKET)
     file = configuration_file(tmp_path, write_jobs(tmp_path, 1))
     with interpreter() as made:
-        made.s3.put_object(Bucket=BUCKET, Key="config/site.toml", Body=file.read_bytes())
+        made.put("config/site.toml", file.read_bytes())
         given = {"job_id": "1000", "adapter": "static"}
         started = [made.start("job", given, wait=False) for _ in range(6)]
         rows = [made.end(one.arn).output for one in started]

@@ -77,6 +77,7 @@ def rule_context(site: Site, name: str) -> RuleContext:
     judged = site.reader.feedback(FeedbackQuery(rule=name, limit=_READ))
     entries = [entry for entry, _ in judged]
     into, out, total = cascades_of(rule, engine)
+    heads = site.reader.heads(RunsQuery(rule=name, limit=_VERDICTS)).heads
     return RuleContext(
         **site.page(PageName.RULE, f"Rule {name}"),
         rule=_row(rule, engine, site.reader.rule_hits().by_rule, {name: agreement_of(entries)}),
@@ -87,7 +88,7 @@ def rule_context(site: Site, name: str) -> RuleContext:
         cascades_in=into,
         cascades_out=out,
         cascades_total=total,
-        verdicts=tuple(run_row(head) for head in site.reader.heads(RunsQuery(rule=name, limit=_VERDICTS)).heads),
+        verdicts=tuple(run_row(head) for head in sorted(heads, key=lambda head: head.stored_at, reverse=True)),
         feedback=tuple(feedback_entry(entry) for entry in entries[:_FEEDBACK]),
     )
 

@@ -44,11 +44,12 @@ def runs_context(site: Site, filters: RunsFilters, cursor: str = "", limit: int 
     page = None if problem else reader.heads(query)
     buckets = None if problem else reader.buckets(query)
     counts = None if buckets is None else _series(buckets)
+    clusters = tuple(reader.clusters())
     return RunsContext(
-        **site.page(PageName.RUNS, "Runs", [Notice(level=NoticeLevel.WARNING, text=problem)] if problem else ()),
+        **site.page(PageName.RUNS, "Runs", _notices(problem, filters, able, len(clusters))),
         filters=filters,
         choices=FilterChoices(
-            clusters=tuple(reader.clusters()),
+            clusters=clusters,
             sub_domains=tuple(SubDomain),
             outcomes=tuple(Outcome),
             user=able.user,
@@ -63,6 +64,15 @@ def runs_context(site: Site, filters: RunsFilters, cursor: str = "", limit: int 
         total=sum(counts.totals) if counts is not None and buckets is not None and buckets.complete else None,
         counts=counts,
     )
+
+
+def _notices(problem: str, filters: RunsFilters, able: Capabilities, clusters: int) -> list[Notice]:
+    if problem:
+        return [Notice(level=NoticeLevel.WARNING, text=problem)]
+    if able.partitioned and filters.node and not filters.cluster and clusters > 1:
+        text = "Nodes of this name are listed cluster by cluster, each newest first."
+        return [Notice(level=NoticeLevel.INFO, text=text)]
+    return []
 
 
 def run_row(head: VerdictHead) -> RunRow:

@@ -42,6 +42,8 @@ _FEEDBACK_STEPS = 15
 _COUNTED = 20_000
 """Items of an index that are read for one page; counts stop there and say so."""
 _AT_ONCE = 500
+_WALKS = 10
+"""Of so many partitions each, before a page is given that is empty and still has a cursor."""
 _STEP = 27 * SECONDS_A_DAY
 """Shorter than any month, so that none is left out."""
 
@@ -70,13 +72,11 @@ class StoreReader:
     def heads(self, query: RunsQuery) -> HeadPage:
         """Partition after partition; a page may be shorter than asked for and still have a cursor."""
         index, partitions = self._partitions(query)
-        items, cursor = walk(
-            partitions,
-            self._fetch(index),
-            _filter(query),
-            cursor=query.cursor,
-            limit=page_limit(query.limit, self.service.settings.limits),
-        )
+        limit, cursor = page_limit(query.limit, self.service.settings.limits), query.cursor
+        for _ in range(_WALKS):
+            items, cursor = walk(partitions, self._fetch(index), _filter(query), cursor=cursor, limit=limit)
+            if items or cursor is None:
+                break
         return HeadPage([head_of(item) for item in items], cursor)
 
     def buckets(self, query: RunsQuery) -> Buckets:

@@ -213,6 +213,14 @@ def test_tables_ask_for_a_cluster_and_a_day_or_a_node(dynamodb: Shelf, query: di
     assert dynamodb.reader.heads(RunsQuery(node="n1")).heads == []
 
 
+def test_tables_look_on_where_many_days_hold_nothing(dynamodb: Shelf) -> None:
+    dynamodb.fill([Failure("old", at=START - 88 * DAY), Failure("new", outcome=Outcome.APPLICATION_ERROR)])
+    wanted = RunsQuery(cluster="c1", since=START - 90 * DAY, sub_domain=SubDomain.HARDWARE)
+    page = dynamodb.reader.heads(wanted)
+    assert [head.job_id for head in page.heads] == ["old"]
+    assert [row.count for row in dynamodb.reader.buckets(wanted).rows] == [1]
+
+
 @pytest.mark.parametrize("query", [{"user": "u"}, {"text": "words"}])
 def test_tables_refuse_what_they_cannot_search(dynamodb: Shelf, query: dict[str, str]) -> None:
     with pytest.raises(InvalidRequestError, match="cannot answer this"):

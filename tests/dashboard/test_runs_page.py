@@ -91,6 +91,14 @@ def test_what_the_store_cannot_answer_is_said_on_the_page(dynamodb: Shelf) -> No
         assert (page.refused, [row.job_id for row in page.rows], page.total) == (False, ["1"], 1)
 
 
+def test_a_node_of_several_clusters_is_listed_cluster_by_cluster(dynamodb: Shelf) -> None:
+    dynamodb.fill([Failure("1", at=START - 60, bad=("n1",)), Failure("2", cluster="c2", bad=("n1",))])
+    page = runs_context(site_of(dynamodb), RunsFilters(node="n1"))
+    assert [row.cluster for row in page.rows] == ["c1", "c2"]
+    assert "cluster by cluster" in page.notices[0].text
+    assert runs_context(site_of(dynamodb), RunsFilters(node="n1", cluster="c1")).notices == ()
+
+
 def test_a_database_answers_everything(sqlite: Shelf) -> None:
     page = runs_context(site_of(sqlite), RunsFilters())
     assert (page.refused, page.choices.requirement, page.choices.user, page.choices.text) == (False, "", True, True)

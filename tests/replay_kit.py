@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class Asked:
     query: Mapping[str, str]
     """Of the address, or of a form."""
     headers: Mapping[str, str]
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """Its JSON, if it is an object."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,14 @@ class Replay:
     url: str = ""
 
 
+def _object(body: bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 @contextmanager
 def replaying(answer: Callable[[Asked, int], Answer]) -> Iterator[Replay]:
     """Serve on loopback until left."""
@@ -65,7 +76,7 @@ def replaying(answer: Callable[[Asked, int], Answer]) -> Iterator[Replay]:
             with lock:
                 number = len(replay.asked)
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                replay.asked.append(Asked(self.command, parts.path, query, headers))
+                replay.asked.append(Asked(self.command, parts.path, query, headers, _object(body)))
             given = replay.answer(replay.asked[number], number)
             time.sleep(given.after)
             try:
@@ -79,7 +90,7 @@ def replaying(answer: Callable[[Asked, int], Answer]) -> Iterator[Replay]:
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
 
-        do_GET = do_POST = _serve  # noqa: N815 -- the handler's names
+        do_GET = do_POST = do_PUT = _serve  # noqa: N815 -- the handler's names
 
         def log_message(self, *_: object) -> None:
             pass

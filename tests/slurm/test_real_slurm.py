@@ -75,7 +75,7 @@ KINDS = {
         "application",
     ),
     # It is requeued by its own script, and fails when it runs again.
-    "requeued": Kind(AGAIN, "REQUEUED", "cancelled", "none"),
+    "requeued": Kind(AGAIN, "CANCELLED", "cancelled", "none"),
     "again": Kind(AGAIN, "FAILED", "fail", "application", attempt=1),
     # A node that is down is a fault of that node (node_down is hardware in the taxonomy), whatever took it down.
     "nodedown": Kind(
@@ -220,7 +220,7 @@ def test_the_epilog_attributes_a_failed_job(jobs: dict[str, str], tmp_path: Path
     until = time.monotonic() + 60
     while "Attribution complete" not in (log.read_text() if log.exists() else "") and time.monotonic() < until:
         time.sleep(0.5)
-    assert "out of memory" in log.read_text().lower()
+    assert "Memory limit of the job exceeded" in log.read_text()
 
 
 def test_the_rest_api_finds_the_same_jobs_with_a_token(jobs: dict[str, str], tmp_path: Path) -> None:
@@ -230,3 +230,32 @@ def test_the_rest_api_finds_the_same_jobs_with_a_token(jobs: dict[str, str], tmp
     done = attribution("run", "--dry-run", "--configs", str(config), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert all(f"test:{job}:{KINDS[name].attempt}" in done.stdout for name, job in jobs.items())
+
+
+def test_the_readme_leads_a_new_user_from_pip_to_the_verdict(jobs: dict[str, str], tmp_path: Path) -> None:
+    """The three commands of the README as they stand there, in a home without anything, of a clean checkout."""
+    root = Path(__file__).parents[2]
+    text = (root / "README.md").read_text().partition("## Your own failed Slurm job")[2]
+    block = text.partition("```console\n")[2].partition("```")[0]
+    commands = [line.removeprefix("$ ") for line in block.splitlines()]
+    assert len(commands) <= 3
+    checkout, home = tmp_path / "checkout", tmp_path / "home"
+    for folder in (checkout, home):
+        folder.mkdir()
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True).stdout  # noqa: S607 -- the developer's git
+    packed = subprocess.run(["tar", "-c", "--null", "-T", "-"], cwd=root, input=files, capture_output=True, check=True)  # noqa: S607 -- likewise
+    subprocess.run(["tar", "-x"], cwd=checkout, input=packed.stdout, check=True)  # noqa: S607 -- likewise
+    path = f"{Path(sys.base_prefix) / 'bin'}:{os.environ['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    environment |= {"HOME": str(home), "PATH": path}
+    done = None
+    for words in commands:
+        words = words.replace("4711", jobs["exitcode"])  # noqa: PLW2901 -- the reader's own job
+        done = subprocess.run(  # noqa: S602 -- as the reader types it
+            words, shell=True, cwd=checkout, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+    assert done is not None
+    print(done.stdout)  # noqa: T201 -- what make slurm shows
+    assert "FAIL · application" in done.stdout
+    assert "learning rate is negative" in done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import random
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,18 +15,18 @@ from pydantic import Field
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 
 from attribution_blueprint.connectors.auth.tokens import TokenSource, token_source
-from attribution_blueprint.errors import AuthError, WebError
+from attribution_blueprint.errors import AuthError, CollectError, WebError
 from attribution_blueprint.setting_types import ComponentSettings, OptionalPath, Pairs, Seconds, Secret, Size, Texts
 from attribution_service.transport import asked_pause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from tenacity import RetryCallState
 
     from attribution_blueprint.connectors.base import Budget
 
-__all__ = ["WebClient", "WebReply", "WebSettings"]
+__all__ = ["WebClient", "WebReply", "WebSettings", "addressed"]
 
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _UNAUTHORISED = 401
@@ -169,6 +170,16 @@ class WebClient:
             raise
         reply.release_conn()
         return bytes(content)
+
+
+@contextmanager
+def addressed(address: str) -> Iterator[None]:
+    """Put the address before what a reader of replies complains of."""
+    try:
+        yield
+    except CollectError as error:
+        msg = f"{address}: {error}"
+        raise CollectError(msg) from error
 
 
 def _bounded(size: int, limit: int, address: str) -> None:

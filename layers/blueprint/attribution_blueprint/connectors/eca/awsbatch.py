@@ -66,7 +66,7 @@ class AwsBatchAdapter:
             found: list[ExecutionContext] = []
             for at in range(0, len(ids), _AT_ONCE):
                 budget.remaining()
-                for job in self._aws.client("batch").describe_jobs(jobs=ids[at : at + _AT_ONCE])["jobs"]:
+                for job in self._aws.client("batch").describe_jobs(jobs=ids[at : at + _AT_ONCE]).get("jobs", ()):
                     found += self._contexts(job)
         except AWS_ERRORS as error:
             msg = f"eca {self.name}: {reason_of(error)}"
@@ -82,7 +82,7 @@ class AwsBatchAdapter:
                 while True:
                     budget.remaining()
                     page = self._aws.client("batch").list_jobs(**asked)
-                    for job in page["jobSummaryList"]:
+                    for job in page.get("jobSummaryList", ()):
                         if job.get("stoppedAt", 0) >= since * _MILLIS:
                             yield job["jobId"]
                     if not page.get("nextToken"):

@@ -81,7 +81,7 @@ class SagemakerAdapter:
         while True:
             budget.remaining()
             page = self._aws.client("sagemaker").list_training_jobs(**asked)
-            for job in page["TrainingJobSummaries"]:
+            for job in page.get("TrainingJobSummaries", ()):
                 ended = job.get("TrainingEndTime") or job.get("LastModifiedTime")
                 if job["TrainingJobStatus"] in wanted and (ended is None or ended.timestamp() >= since):
                     yield job["TrainingJobName"]

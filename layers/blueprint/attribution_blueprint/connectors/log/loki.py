@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from attribution_blueprint.connectors.collector import LogSettings
 from attribution_blueprint.connectors.log.loki_replies import LokiEntry, node_pattern, read_streams
-from attribution_blueprint.connectors.web import WebClient, WebSettings
+from attribution_blueprint.connectors.web import WebClient, WebSettings, addressed
 from attribution_blueprint.errors import CollectError
 from attribution_blueprint.setting_types import Seconds, Texts
 from attribution_lib.observation import LogEntries, Observation, ObservationFormat, Source
@@ -129,7 +129,8 @@ class LokiLog:
         asked |= {"limit": limit, "direction": "forward"}
         tenant = {"X-Scope-OrgID": self.settings.tenant} if self.settings.tenant else {}
         reply = self._client.send("GET", f"/loki/api/v1/query_range?{urlencode(asked)}", budget, headers=tenant)
-        return read_streams(reply.json(), self.settings.node_labels, self.settings.rank_labels)
+        with addressed(reply.address):
+            return read_streams(reply.json(), self.settings.node_labels, self.settings.rank_labels)
 
     def _window(self, context: ExecutionContext) -> tuple[int, int]:
         """Nanoseconds; Loki leaves out the end itself."""

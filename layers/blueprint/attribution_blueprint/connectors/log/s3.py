@@ -6,6 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import Field
+from urllib3.exceptions import ProtocolError
 
 from attribution_blueprint.connectors.aws import AWS_ERRORS, AwsClients, AwsSettings, reason_of
 from attribution_blueprint.connectors.collector import LogSettings
@@ -68,7 +69,7 @@ class S3Log:
                 for bucket, key in self._objects(place.name, context, budget):
                     try:
                         yield from self._read(bucket, key, place, budget)
-                    except (*AWS_ERRORS, *DAMAGED, OSError) as error:
+                    except (*AWS_ERRORS, *DAMAGED, ProtocolError, OSError) as error:
                         reasons.append(f"s3://{bucket}/{key}: {reason_of(error)}")
             except AWS_ERRORS as error:
                 reasons.append(f"{place.name}: {reason_of(error)}")
@@ -109,7 +110,7 @@ class S3Log:
     def _read(self, bucket: str, key: str, place: EvidencePlace, budget: Budget) -> Iterator[Observation]:
         number = 1
         stream = f"s3://{bucket}/{key}"
-        body = self._aws.client("s3").get_object(Bucket=bucket, Key=key)["Body"]
+        body = _Object(self._aws.client("s3"), bucket, key, self.settings.tries)
         try:
             for text in cut_lines(_blocks(body, stream), self.settings.batch_bytes):
                 budget.remaining()
@@ -121,7 +122,49 @@ class S3Log:
             body.close()
 
 
-def _blocks(body: Any, name: str) -> Iterator[bytes]:
+class _Object(io.RawIOBase):
+    """An object's bytes; what is cut off on the way is asked for again from there, of the same version of it."""
+
+    def __init__(self, client: Any, bucket: str, key: str, tries: int) -> None:
+        self._client, self._asked, self._tries = client, {"Bucket": bucket, "Key": key}, tries
+        self._position = 0
+        self._reply: Any = client.get_object(**self._asked)
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """The next bytes; 0 at the end."""
+        while True:
+            try:
+                block = self._reply["Body"].read(len(buffer))
+                break
+            except (*AWS_ERRORS, ProtocolError, OSError):
+                self._tries -= 1
+                if self._tries <= 0:
+                    raise
+                self._again()
+        buffer[: len(block)] = block
+        self._position += len(block)
+        return len(block)
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._reply["Body"].close()
+        super().close()
+
+    def _again(self) -> None:
+        self._reply["Body"].close()
+        same = {"IfMatch": self._reply["ETag"]} if "ETag" in self._reply else {}
+        rest = {"Range": f"bytes={self._position}-"} if self._position else {}
+        self._reply = self._client.get_object(**self._asked, **rest, **same)
+        if rest and not str(self._reply.get("ContentRange", "")).startswith(f"bytes {self._position}-"):
+            msg = f"cut off after {self._position} bytes, and the rest cannot be asked for"
+            raise OSError(msg)
+
+
+def _blocks(body: io.RawIOBase, name: str) -> Iterator[bytes]:
     file = io.BufferedReader(body, _BLOCK)
     kind = packing_of(file.peek(_HEAD)[:_HEAD])
     if not kind:

@@ -12,7 +12,7 @@ from pydantic import Field
 from attribution_blueprint.connectors.collector import MetricSettings
 from attribution_blueprint.connectors.metric.promql_queries import Stretch, halves, read_reply, selectors, stretches
 from attribution_blueprint.connectors.metric.rules_metrics import rules_metrics
-from attribution_blueprint.connectors.web import WebClient, WebSettings
+from attribution_blueprint.connectors.web import WebClient, WebSettings, addressed
 from attribution_blueprint.errors import CollectError, WebError
 from attribution_blueprint.local import load_engine
 from attribution_blueprint.setting_types import OptionalPath, Seconds, Secret, Texts
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from attribution_blueprint.connectors.base import Budget
+    from attribution_blueprint.connectors.web import WebReply
     from attribution_blueprint.context import ExecutionContext
 
 __all__ = ["PromqlMetrics", "PromqlSettings"]
@@ -113,7 +114,8 @@ class PromqlMetrics:
                 raise
             reasons[str(error)] = None
             return
-        series, warnings = read_reply(reply)
+        with addressed(reply.address):
+            series, warnings = read_reply(reply.json())
         reasons.update(dict.fromkeys(f"partial answer: {warning}" for warning in warnings))
         if series:
             yield Observation(
@@ -125,13 +127,12 @@ class PromqlMetrics:
                 series=series,
             )
 
-    def _range(self, query: str, stretch: Stretch, budget: Budget) -> object:
+    def _range(self, query: str, stretch: Stretch, budget: Budget) -> WebReply:
         asked = {"query": query, "start": stretch.start, "end": stretch.end, "step": stretch.step}
         # A POST, since the names of many nodes are longer than what proxies take in an address.
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         path = f"{self.settings.path.rstrip('/')}/query_range"
-        parsed: object = self._client.send("POST", path, budget, urlencode(asked).encode(), form).json()
-        return parsed
+        return self._client.send("POST", path, budget, urlencode(asked).encode(), form)
 
     def _window(self, context: ExecutionContext) -> tuple[int, int]:
         window = context.window

@@ -101,7 +101,11 @@ class SlurmAdapter:
         words += ["--partition", ",".join(chosen.partitions)] if chosen.partitions else []
         out = self._sacct([*words, "--parsable2", "--noheader", "--duplicates", "--format", "JobID"], budget)
         lines = out.decode("utf-8", "replace").split()
-        return list(dict.fromkeys(line.partition("+")[0] for line in lines if line[:1].isdecimal() and "[" not in line))
+        ids = [line for line in lines if line[:1].isdecimal()]
+        if lines and not ids:
+            msg = f"sacct: printed {' '.join(lines)[:80]!r}; expected ids of jobs"
+            raise CollectError(msg)
+        return list(dict.fromkeys(line.partition("+")[0] for line in ids if "[" not in line))
 
     def _jobs(self, ids: Sequence[str], since: int, budget: Budget) -> list[SlurmJob]:
         """Every attempt of these jobs, with their steps."""

@@ -133,6 +133,7 @@ class ContextMaker:
     def _context(self, attempt: Attempt, *, asked: bool) -> ExecutionContext:
         row = attempt.job
         labels = {RAW_JOB_ID: row.raw_id, "derived_exit_code": row.derived_exit_code, "sluid": row.sluid}
+        labels |= {"slurm_state": "REQUEUED"} if _requeued(row) else {}
         fields: dict[str, Any] = {
             "job_id": row.job_id,
             "attempt": attempt.number,
@@ -167,8 +168,9 @@ class ContextMaker:
 
 
 def _state(row: SlurmJob) -> str:
-    # An attempt that was requeued was stopped by whoever asked for that: accounting names nobody.
-    return "REQUEUED" if _requeued(row) else row.state
+    # An attempt that was requeued was stopped by whoever asked for that: accounting names nobody. Those that a lost
+    # node or a preemption ended have states of their own.
+    return "CANCELLED" if _requeued(row) else row.state
 
 
 def _requeued(row: SlurmJob) -> bool:

@@ -15,7 +15,7 @@ from attribution_blueprint.connectors.auth.tokens import token_source
 from attribution_blueprint.connectors.eca.slurm.contexts import ContextMaker, attempts_of, meant, ran
 from attribution_blueprint.connectors.eca.slurm.json_jobs import parse_jobs
 from attribution_blueprint.connectors.eca.slurm.selection import SlurmSelection, local_timezone, moment
-from attribution_blueprint.connectors.web import WebClient, WebSettings
+from attribution_blueprint.connectors.web import WebClient, WebSettings, addressed
 from attribution_blueprint.errors import AuthError, CollectError, DiscoveryError, WebError
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ class SlurmRestAdapter:
                 if error.status == _UNAUTHORISED and not renew:
                     continue
                 raise
-            jobs, unread = parse_jobs(reply.body)
+            with addressed(reply.address):
+                jobs, unread = parse_jobs(reply.body)
             for line in unread:
                 _log.warning("eca %s: left out: %s", self.name, line[:200])
             return jobs

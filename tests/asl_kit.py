@@ -187,7 +187,7 @@ class Interpreter:
     def invoke(self, function: str, payload: bytes) -> tuple[str, bytes]:
         """(error kind, answer) of a function, as Lambda's Invoke has it."""
         event = json.loads(payload)
-        (task,) = event
+        task = "detail" if "detail" in event else next(iter(event))
         with self.lock:
             self.trace.invocations[task] += 1
             fault = next((one for one in self.faults if one.fits(event)), None)
@@ -325,7 +325,7 @@ _LOADER = botocore.loaders.create_loader()
 
 
 def _one_client(client: Any) -> Any:
-    """moto makes one for every task."""
+    """One for all: moto makes one for every task."""
     return lambda **_: client
 
 

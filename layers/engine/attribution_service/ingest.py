@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from attribution_lib.observation_parse import parse_observation
+from attribution_lib.observation_parse import parse_observation, parse_upload
 from attribution_lib.parsing.limits import unpack
 from attribution_service.commit import Identity, refuse_if_full
 from attribution_service.deliver import UPLOAD_ROUTE_HINT, deliver, refusals
@@ -15,10 +15,12 @@ from attribution_service.requests import read_json_object
 from attribution_service.uploads import ingest_upload
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from attribution_service.model import Receipt
     from attribution_service.service import Caller, Service
 
-__all__ = ["ingest"]
+__all__ = ["ingest", "ingest_text"]
 
 _JSON = "application/json"
 _NDJSON = "application/x-ndjson"
@@ -58,6 +60,21 @@ def ingest(  # noqa: PLR0913 -- the request's parts, keyword-only beyond the fir
     with refusals():
         observation = parse_observation(data, content_type=media, limits=limits)
     identity = Identity(observation.observation_id, observation.digest, hashlib.sha256(data).hexdigest())
+    refuse_if_full(service, session, identity.observation_id)
+    return deliver(service, session, identity, [observation])
+
+
+def ingest_text(
+    service: Service, caller: Caller, attributor_id: str, header: Mapping[str, Any], text: bytes
+) -> Receipt:
+    """The receipt of raw text beside its header, as an upload has it: however it came here, it is the same observation.
+
+    Raises what ``ingest`` raises.
+    """
+    session = live_session(service, caller, attributor_id)
+    with refusals():
+        observation = parse_upload(header, text)
+    identity = Identity(observation.observation_id, observation.digest, hashlib.sha256(text).hexdigest())
     refuse_if_full(service, session, identity.observation_id)
     return deliver(service, session, identity, [observation])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from attribution_blueprint.collecting import Collecting
-from attribution_blueprint.connectors.attribution.wire import encode
+from attribution_blueprint.connectors.attribution.wire import pack
 from attribution_blueprint.discovery import sources_of
 from attribution_blueprint.errors import CollectError
 from attribution_blueprint.workflow.documents import load_context
@@ -52,7 +52,7 @@ def collect(host: WorkflowHost, request: CollectTask) -> ConnectorReport:
     context = load_context(objects, request.job_ref, host.service.settings.names)
     collecting, sizes = Collecting([source], context, threading.Event()), []
     for number, (_, observation) in enumerate(collecting):
-        body = encode(observation)
+        body = pack(observation)
         objects.put(keys.batch(request.instance, number), gzip.compress(body, compresslevel=1, mtime=0))
         sizes.append(len(body))
     objects.put(keys.batches(request.instance), json.dumps(sizes).encode())

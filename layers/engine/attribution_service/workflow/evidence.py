@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from attribution_lib.errors import AttributionError
+from attribution_lib.observation import ObservationFormat
+from attribution_lib.parsing.limits import unpack
+from attribution_service.deliver import refusals
 from attribution_service.errors import (
     DuplicateObservationError,
     NotFoundError,
@@ -15,7 +18,7 @@ from attribution_service.errors import (
     ServiceError,
     StoreError,
 )
-from attribution_service.ingest import ingest
+from attribution_service.ingest import ingest, ingest_text
 from attribution_service.model import Identifier
 from attribution_service.ports import ObjectMissingError
 from attribution_service.result import IngestionReport
@@ -127,7 +130,7 @@ def ingest_task(service: Service, request: IngestTask) -> IngestionReport:
     for number in range(chunk.first, chunk.first + chunk.count):
         body = service.store.objects.get(keys.batch(chunk.instance, number))
         try:
-            ingest(service, EVERYTHING, request.attributor_id, body, content_type=_NDJSON, wire_bytes=len(body))
+            _deliver(service, request.attributor_id, body)
         except DuplicateObservationError:
             tally["duplicates"] += 1
         except (NotFoundError, StoreError):
@@ -140,6 +143,18 @@ def ingest_task(service: Service, request: IngestTask) -> IngestionReport:
     report = IngestionReport(connector=chunk.connector, instance=chunk.instance, **tally, last_error=error)
     service.store.objects.put(keys.receipt(chunk.instance, chunk.first), report.model_dump_json().encode())
     return report
+
+
+def _deliver(service: Service, attributor_id: str, kept: bytes) -> None:
+    """One observation as ``collect`` kept it: text follows its header as it is, everything else is NDJSON."""
+    with refusals():
+        body = unpack(kept, service.settings.limits.observation.upload_bytes)
+    first, _, rest = body.partition(b"\n")
+    header = json.loads(first)
+    if header.get("format") == ObservationFormat.TEXT.value:
+        ingest_text(service, EVERYTHING, attributor_id, header, rest)
+    else:
+        ingest(service, EVERYTHING, attributor_id, body, content_type=_NDJSON, wire_bytes=len(body))
 
 
 def tally_task(service: Service, request: TallyTask) -> list[IngestionReport]:

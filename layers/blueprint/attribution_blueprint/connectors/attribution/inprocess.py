@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,11 +14,8 @@ from attribution_blueprint.local_service import local_service
 from attribution_blueprint.places import data_folder
 from attribution_lib.errors import AttributionError
 from attribution_lib.observation import ObservationFormat
-from attribution_lib.observation_parse import parse_upload
 from attribution_lib.verdict import Verdict
 from attribution_service.attribute import attribute
-from attribution_service.commit import Identity, refuse_if_full
-from attribution_service.deliver import deliver, refusals
 from attribution_service.errors import (
     DuplicateObservationError,
     DuplicateSessionError,
@@ -28,8 +24,7 @@ from attribution_service.errors import (
     ServiceError,
 )
 from attribution_service.history import node_history
-from attribution_service.ingest import ingest
-from attribution_service.live import live_session
+from attribution_service.ingest import ingest, ingest_text
 from attribution_service.model import OpenRequest
 from attribution_service.service import EVERYTHING
 from attribution_service.sessions import delete_session, open_session
@@ -89,7 +84,8 @@ class InProcessAttribution:
         """Text goes in as it is; everything else takes the way of the wire."""
         try:
             if observation.format is ObservationFormat.TEXT:
-                self._submit_text(handle, observation)
+                header = header_of(observation)
+                ingest_text(self._service, EVERYTHING, handle.attributor_id, header, observation.text)
             else:
                 body = encode(observation)
                 ingest(self._service, EVERYTHING, handle.attributor_id, body, content_type=NDJSON)
@@ -100,15 +96,6 @@ class InProcessAttribution:
             msg = f"{observation.stream}:{observation.first_line}: {error}"
             raise SubmissionError(msg, conflict=conflict) from error
         return Delivered.NEW
-
-    def _submit_text(self, handle: Handle, observation: Observation) -> None:
-        session = live_session(self._service, EVERYTHING, handle.attributor_id)
-        with refusals():
-            parsed = parse_upload(header_of(observation), observation.text)
-        raw_sha = hashlib.sha256(observation.text).hexdigest()
-        identity = Identity(parsed.observation_id, parsed.digest, raw_sha)
-        refuse_if_full(self._service, session, identity.observation_id)
-        deliver(self._service, session, identity, [parsed])
 
     def verdict(self, handle: Handle, budget: Budget) -> Verdict:
         """At once: there is no queue in one process."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from attribution_lib.observation import Observation
 
-__all__ = ["NDJSON", "encode", "header_of"]
+__all__ = ["NDJSON", "encode", "header_of", "pack"]
 
 NDJSON = "application/x-ndjson"
 
@@ -46,6 +46,13 @@ def encode(observation: Observation) -> bytes:
     else:
         rows += [json.dumps(_series(one.labels, one.samples)) for one in observation.series]
     return "\n".join(rows).encode("utf-8", "replace")
+
+
+def pack(observation: Observation) -> bytes:
+    """As a workflow keeps it between two of its tasks: the header on a line, then text as it is, or rows as NDJSON."""
+    if observation.format is not ObservationFormat.TEXT:
+        return encode(observation)
+    return json.dumps(header_of(observation)).encode() + b"\n" + observation.text
 
 
 def _entries(observation: Observation) -> Iterator[str]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from common.application import AUTHOR, application_symptoms, before, general_readings, seconds_between
+from common.first_failures import FirstFailures
 
 from attribution_lib.rule_api import RefinerPriority, cascade, outcomes, ranks, refiner_def, xid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from attribution_lib.rule_api import Event, RefinerContext
 
@@ -182,57 +183,25 @@ def first_application_failure(context: RefinerContext) -> None:
     First by time, else by line within one stream. What names a part or a service is never explained here, and a
     wrapper explains nothing.
     """
-    failures = [event for event in context.my_bad_nodes if event.state == "active" and event.symptom is not None]
-    names = sorted({event.symptom for event in failures if event.symptom is not None})
-    explained = application_symptoms(names, context.registry) | _AFTERMATH
-    causes = {name for name in names if _may_explain(name, context)}
-    general = general_readings(names, context.registry)
-    earliest = _earliest(event for event in failures if event.symptom in causes)
-    for event in failures:
-        if event.symptom in explained:
-            cause = _first(earliest, event, general)
-            if cause is not None:
-                context.event_stream.discard(event, by="FirstApplicationFailure", explained_by=cause)
+    bad, registry = context.my_bad_nodes, context.registry
+    names = sorted(name for name in bad.symptoms if name is not None)
+    explained = application_symptoms(names, registry) | _AFTERMATH
+    general = general_readings(names, registry)
+    causes = [name for name in names if _may_explain(name, context)]
+    failures = FirstFailures(bad.of(causes, in_order=False), within=_WINDOW_SECONDS)
+    for event in bad.of(explained):
+        cause = failures.first(event, lambda cause, event: _explains(cause, event, general))
+        if cause is not None:
+            context.event_stream.discard(event, by="FirstApplicationFailure", explained_by=cause)
 
 
 _AFTERMATH = frozenset({"Segmentation fault", "Bus error", "Trace trap", "Process killed", "Python TimeoutError"})
-_Earliest = dict[tuple[str, str], dict[str, "Event"]]
-"""{(source, stream): {symptom: its first event}}; under ("", "") the first by time of all streams."""
 
 
 def _may_explain(name: str, context: RefinerContext) -> bool:
     symptom = context.registry.get(name)
     primary = symptom.rank >= _PRIMARY_RANK and name not in _WRAPPERS
     return symptom.root and (primary or name in _AMBIGUOUS_GPU_FAULTS)
-
-
-def _earliest(causes: Iterable[Event]) -> _Earliest:
-    """The first event of each symptom, in each stream and by time: no later one explains more."""
-    found: _Earliest = {}
-    for cause in causes:
-        places = [(cause.source, cause.stream)]
-        if cause.first.timestamp is not None:
-            places.append(("", ""))
-        for place in places:
-            known = found.setdefault(place, {})
-            symptom = cause.symptom or ""
-            if symptom not in known or before(cause, known[symptom]):
-                known[symptom] = cause
-    return found
-
-
-def _first(earliest: _Earliest, event: Event, general: Mapping[str, int]) -> Event | None:
-    """The first cause that is known to precede the event."""
-    found: Event | None = None
-    places = [(event.source, event.stream)]
-    if event.first.timestamp is not None:
-        places.append(("", ""))
-    for cause in (cause for place in places for cause in earliest.get(place, {}).values()):
-        if cause is event or cause.state != "active" or not _explains(cause, event, general):
-            continue
-        if found is None or before(cause, found):
-            found = cause
-    return found
 
 
 def _explains(cause: Event, event: Event, general: Mapping[str, int]) -> bool:

@@ -78,7 +78,7 @@ def collectives(context: CollectorContext) -> dict[str, Any]:
         {
             rank
             for event in context.event_stream.events(type=EventType.BAD_NODE, active=False)
-            if event.payload.get("kind") == "missing_ranks"
+            if event.may_say("missing_ranks") and event.payload.get("kind") == "missing_ranks"
             for rank in ranks_in(event.payload.get("ranks"))
         }
     )

@@ -29,6 +29,7 @@ FLAP_LOSSES = 2
 """Losses in so many different minutes are a flap; one loss written twice is not."""
 OOM_KILLS = ("Kernel OOM kill", "Kernel OOM kill (cgroup limit)", "Kernel OOM report")
 HOST_SERVICE_KILLED = "Host service killed by the OOM killer"
+SERVICES = "system.slice"
 JOB_LAUNCHERS = ("slurmd", "docker", "containerd", "crio", "kubelet", "k3s", "pbs", "sge_execd", "lsf", "ray")
 """Services whose cgroup may hold the job itself."""
 SIGN_OF_FAILURE = 300
@@ -104,8 +105,9 @@ def tell_host_services_from_jobs(context: FilterContext) -> None:
     The cgroup stands on the kernel's constraint line; the kill line of the same process is the evidence.
     """
     stream = context.event_stream
-    kills = _by_node(stream.bad(OOM_KILLS))
-    for limit in stream.bad(OOM_KILLS):
+    limits = [event for event in stream.bad(OOM_KILLS) if event.may_say(SERVICES)]
+    kills = _by_node(stream.bad(OOM_KILLS) if limits else ())
+    for limit in limits:
         cgroup = str(limit.payload.get("limit_cgroup") or limit.payload.get("cgroup") or "")
         if limit.state != "active" or not _is_host_service(cgroup):
             continue
@@ -132,7 +134,7 @@ def _by_node(events: Iterable[Event]) -> dict[str | None, list[Event]]:
 
 def _is_host_service(cgroup: str) -> bool:
     parts = [part for part in cgroup.split("/") if part]
-    if not parts or parts[0] != "system.slice" or not any(part.endswith(".service") for part in parts):
+    if not parts or parts[0] != SERVICES or not any(part.endswith(".service") for part in parts):
         return False
     return not any(part.startswith(JOB_LAUNCHERS) for part in parts)
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import gzip
 import sqlite3
+from copy import copy
 from typing import TYPE_CHECKING
 
 import pytest
 
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.event import EventState, EventType, ExplainedBy
+from attribution_lib.events.fold import seed
 from attribution_lib.events.schema import SCHEMA_VERSION
 from attribution_lib.events.spill import read_spill_header
 from attribution_lib.events.table import EventManager
 from attribution_lib.observation import Observation, Source
-from event_kit import content, event
+from event_kit import MINUTE, content, copy_of, event
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from attribution_lib.events.event import Event
 
 
 def _batch(observation_id: str = "batch-1", digest: str = "d1") -> Observation:
@@ -245,3 +249,36 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     other.close()
     with pytest.raises(StoreFormatError, match="schema version 0"):
         EventManager(path)
+
+
+def test_loaded_events_are_whole_after_their_rows_are_gone() -> None:
+    given = event(timestamp=MINUTE, context_before=("before",), context_after=("after",), payload={"code": "79"})
+    with EventManager() as store:
+        store.add(copy_of(given))
+        (before_folding,) = store.load()
+        store.add(event(timestamp=2 * MINUTE))
+        store.export_spill()
+        (before_closing,) = store.load()
+    assert content([before_folding]) == content([_seeded(given)])
+    assert (before_closing.context_before, before_closing.occurrences) == (("before",), 2)
+
+
+def test_a_copy_of_a_loaded_event_is_as_whole_as_the_event() -> None:
+    with EventManager() as store:
+        store.add(event(timestamp=MINUTE, context_before=("before",), payload={"code": "79"}))
+        (loaded,) = store.load()
+        assert content([copy(loaded)]) == content([loaded])
+
+
+def test_what_a_payload_may_say_is_known_without_decoding_it() -> None:
+    with EventManager() as store:
+        store.add(event(timestamp=MINUTE, payload={"peer": "node-0002"}))
+        (loaded,) = store.load()
+        assert loaded.may_say('"peer"')
+        assert not loaded.may_say('"kind"')
+        assert event(payload={"kind": "x"}).may_say('"kind"')
+
+
+def _seeded(one: Event) -> Event:
+    seed(one)
+    return one

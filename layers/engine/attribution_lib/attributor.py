@@ -27,7 +27,7 @@ from attribution_lib.verdict import BasedOn, EvidenceTotals
 from attribution_lib.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from types import TracebackType
 
     from attribution_lib.events.event import Event
@@ -103,8 +103,8 @@ class Attributor:
 
     def attribute(self) -> Verdict:
         """Run filtering to reporting over what is there now; repeatable, consumes nothing."""
-        verdict, _ = self.attribute_with_stream()
-        return verdict
+        with collector_paused():
+            return self._attribute(unwatched)[0]  # the events are gone before the collector could look at them
 
     def attribute_with_stream(self, watch: Watcher = unwatched) -> tuple[Verdict, EventStream]:
         """Like ``attribute``; also returns the event stream as the phases left it (for walkthroughs and tests).
@@ -119,10 +119,9 @@ class Attributor:
         crashes = self._findings()
         rows = self._known(self._events.load(), crashes)
         summaries = [event for event in rows if event.event_type == EventType.METRIC]
-        rows = [event for event in rows if event.event_type != EventType.METRIC]
-        rows += evaluate(engine.metric_rules, summaries, job, engine.registry)
-        rows += [fact for fact in scheduler_facts(job) if fact.symptom in engine.registry]
-        prepared = prepare(rows, job, engine)
+        if summaries:
+            rows = [event for event in rows if event.event_type != EventType.METRIC]
+        prepared = prepare(rows, job, engine, made=self._made(summaries))
         stream = prepared.stream
         watch(Stage.EXTRACTED, stream)
         apply_filters(stream, job, engine, crashes)
@@ -181,12 +180,21 @@ class Attributor:
     def _known(self, rows: list[Event], crashes: CrashLog) -> list[Event]:
         """Rows whose symptom these rules declare; others were extracted with older rules and decide nothing here."""
         registry = self._engine.registry
-        known = [event for event in rows if event.symptom is None or event.symptom in registry]
-        if len(known) != len(rows):
-            for event in rows:
-                if event.symptom is not None and event.symptom not in registry:
-                    crashes.record_named(event.rule, "", f"symptom {event.symptom!r} is not declared by these rules")
-        return known
+        unknown = {
+            symptom for symptom in {event.symptom for event in rows} if symptom is not None and symptom not in registry
+        }
+        if not unknown:
+            return rows
+        for event in rows:
+            if event.symptom in unknown:
+                crashes.record_named(event.rule, "", f"symptom {event.symptom!r} is not declared by these rules")
+        return [event for event in rows if event.symptom not in unknown]
+
+    def _made(self, summaries: Sequence[Event]) -> list[Event]:
+        """What metrics and the scheduler's facts say, as the rules and the job are now."""
+        registry = self._engine.registry
+        made = evaluate(self._engine.metric_rules, summaries, self._job, registry)
+        return made + [fact for fact in scheduler_facts(self._job) if fact.symptom in registry]
 
     def _totals(self, outside_window: int) -> EvidenceTotals:
         rows = self._events.observations()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from attribution_lib.events.lookups import Lookups
 
-__all__ = ["Naming", "Row", "encode_event", "events_of_named", "read_events"]
+__all__ = ["PLAIN", "Names", "Naming", "Row", "encode_event", "events_of_named", "read_others"]
 
 _MINUTE = 60_000_000
 _CLOCKS = {clock.value: clock for clock in Clock}
@@ -36,9 +36,10 @@ _BASE = """event_type, source_rule, obs_context_id, stream, line_num, timestamp,
     payload, source_datum, key_fields, fold, occurrences, samples, context, overflow, node_declared"""
 _REST = """first_ts, last_ts, last_stream, last_line, times, width,
     original_type, state, changed_by, explained_by, derived_from"""
-_SINGLE = "last_stream IS NULL AND state = 'active' AND derived_from IS NULL"
-_READ_SINGLE = f"SELECT {_BASE} FROM events WHERE {_SINGLE}"  # noqa: S608 -- our columns
-_READ_OTHERS = f"SELECT {_BASE}, {_REST} FROM events WHERE NOT ({_SINGLE})"  # noqa: S608 -- our columns
+PLAIN = """last_stream IS NULL AND state = 'active' AND derived_from IS NULL AND clock = 'utc' AND timestamp IS NOT NULL
+    AND fold IS NULL AND overflow = 0 AND occurrences = 1"""
+"""Rows that are one line on the UTC clock and nothing else; see ``stored``."""
+_READ_OTHERS = f"SELECT {_BASE}, {_REST} FROM events WHERE NOT ({PLAIN})"  # noqa: S608 -- our columns
 _IN_ORDER = itemgetter(*(EVENT_COLUMNS.index(name.strip()) for name in f"{_BASE}, {_REST}".split(",")))
 _LAST_STREAM, _STATE, _DERIVED = (EVENT_COLUMNS.index(name) for name in ("last_stream", "state", "derived_from"))
 
@@ -123,12 +124,9 @@ def _json(value: Any) -> str:
     return to_json(value, fallback=str).decode()
 
 
-def read_events(connection: sqlite3.Connection, lookups: Lookups) -> list[Event]:
-    """Fresh events of the whole table, in no particular order."""
-    names = _Names(lookups)
+def read_others(connection: sqlite3.Connection, names: Names) -> list[Event]:
+    """Fresh events of all rows that are not ``PLAIN``, in the table's order."""
     events: list[Event] = []
-    for block in _blocks(connection.execute(_READ_SINGLE)):
-        events += _decode(block, names)
     for block in _blocks(connection.execute(_READ_OTHERS)):
         decoded = _decode(block, names)
         for event, row in zip(decoded, block, strict=True):
@@ -152,7 +150,7 @@ def events_of_named(rows: Iterable[Sequence[Any]]) -> list[Event]:
     return events + decoded
 
 
-class _Names:
+class Names:
     """What the ids of the lookup columns stand for."""
 
     __slots__ = ("nodes", "observations", "rules", "streams", "symptoms", "types")
@@ -173,7 +171,7 @@ class _Same(dict[Any, Any]):
         return key
 
 
-class _NamesThemselves(_Names):
+class _NamesThemselves(Names):
     """For rows that hold names already; an observation is the pair of its id and its source."""
 
     __slots__ = ()
@@ -197,7 +195,7 @@ def _blocks(cursor: sqlite3.Cursor) -> Iterator[list[Row]]:
         yield block
 
 
-def _decode(rows: list[Row], names: _Names) -> list[Event]:
+def _decode(rows: list[Row], names: Names) -> list[Event]:
     """Events of rows as if each were a single line; ``_fill`` corrects the others."""
     payloads = iter(_parsed([row[11] for row in rows if row[11] is not None]))
     keys = iter(_parsed([row[13] for row in rows if row[13] is not None]))
@@ -242,7 +240,7 @@ def _decode(rows: list[Row], names: _Names) -> list[Event]:
     return events
 
 
-def _fill(event: Event, row: Row, names: _Names) -> None:
+def _fill(event: Event, row: Row, names: Names) -> None:
     """Set what only a folded or changed row has."""
     first_ts, last_ts, last_stream, last_line, times, width, original, state, changed_by, explained, derived = row[20:]
     if last_stream is not None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,12 +93,29 @@ class ExplainedBy(NamedTuple):
     node: str | None
 
 
-class _Derived:
-    """What an event works out when it is first asked for, and keeps."""
+class StoredTable(Protocol):
+    """What an event that was read from a table fetches the rest of itself from."""
 
-    __slots__ = ("order",)
+    def value(self, name: str, row: tuple[Any, ...]) -> Any:
+        """One of the ``LATER`` attributes of the event that was read from the row."""
+        ...
+
+
+LATER = frozenset({"payload", "samples", "times", "context_before", "context_after"})
+"""What may be left unset until somebody asks."""
+
+
+class _Later:
+    """What an event works out, or has its table fill in, when it is first asked for."""
+
+    __slots__ = ("order", "row", "table", "text")
     order: EventOrder
     """Where the event stands among all: time (null last), source, stream, line, node, rank, symptom, rule."""
+    table: StoredTable
+    row: tuple[Any, ...]
+    """Set where an event was read from a table."""
+    text: str | None
+    """The payload as JSON where it was read from a table; empty where that has none."""
 
     def moved(self) -> None:
         """Forget the order: the event stands elsewhere now."""
@@ -108,15 +125,21 @@ class _Derived:
     if not TYPE_CHECKING:  # a type checker would take every misspelt attribute for one of these
 
         def __getattr__(self, name: str) -> Any:
-            if name != "order":
+            if name == "order":
+                value = order_of(self)
+            elif name == "text":
+                value = None
+            elif name in LATER:
+                value = self.table.value(name, self.row)
+            else:
                 msg = f"{type(self).__name__!r} object has no attribute {name!r}"
                 raise AttributeError(msg)
-            self.order = found = order_of(self)
-            return found
+            setattr(self, name, value)
+            return value
 
 
 @dataclass(slots=True, eq=False)
-class Event(_Derived):
+class Event(_Later):
     """One (folded) event. Only the event store and the event stream may write to it."""
 
     event_type: str
@@ -159,8 +182,19 @@ class Event(_Derived):
     """True when the producer (entry, stream or line prefix) named the node; False when a fallback placed it."""
 
     def __copy__(self) -> Event:
-        """An event of the same content, which may be put elsewhere."""
-        return replace(self)
+        """An event of the same content, which may be put elsewhere; what was not yet filled in stays so."""
+        made = Event.__new__(Event)
+        for name in _COPIED:
+            with suppress(AttributeError):
+                setattr(made, name, object.__getattribute__(self, name))
+        return made
+
+    def may_say(self, text: str) -> bool:
+        """Whether the payload may hold this text; false says that it surely does not, without decoding it."""
+        return self.text is None or text in self.text
+
+
+_COPIED = tuple(name for name in (*Event.__slots__, *_Later.__slots__) if name != "order")
 
 
 def order_of(event: Event) -> EventOrder:

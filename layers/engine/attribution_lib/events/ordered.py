@@ -6,15 +6,26 @@ from bisect import insort
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from attribution_lib.events.event import order_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from attribution_lib.events.event import Event, EventOrder
 
-__all__ = ["EventIndex", "OrderedEvents", "event_order"]
+__all__ = ["EventIndex", "OrderedEvents", "event_order", "in_order"]
 
 event_order: Callable[[Event], EventOrder] = attrgetter("order")
 """The total order of events: time (null last), source, stream, line, node, rank, symptom, rule."""
+
+
+def in_order(events: Iterable[Event]) -> list[Event]:
+    """The events sorted, as they stand now."""
+    found = list(events)
+    for event in found:
+        event.order = order_of(event)  # type: ignore[misc] # a slot of the base class
+    found.sort(key=event_order)
+    return found
 
 
 class OrderedEvents:

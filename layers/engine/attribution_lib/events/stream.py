@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from attribution_lib.events.event import Clock, Event, EventState, EventType, ExplainedBy, Position
-from attribution_lib.events.ordered import EventIndex, OrderedEvents, event_order
+from attribution_lib.events.ordered import EventIndex, OrderedEvents, event_order, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ class EventStream:
 
     def __init__(self, events: Iterable[Event], known_symptoms: Container[str] | None = None) -> None:
         self._known_symptoms = known_symptoms
-        self._all = OrderedEvents(sorted(events, key=event_order))
+        self._all = OrderedEvents(in_order(events))
         self._indexes: dict[str, EventIndex] = {}
         """By attribute, each made when first asked for."""
         self._current: dict[str, list[Event]] = {}
@@ -55,7 +55,7 @@ class EventStream:
 
     def replace_all(self, events: Iterable[Event]) -> None:
         """Put other events in place of all (EARLY steps that convert clocks and fold again)."""
-        self._all = OrderedEvents(sorted(events, key=event_order))
+        self._all = OrderedEvents(in_order(events))
         self._indexes.clear()
         self._current.clear()
 
@@ -185,7 +185,7 @@ class EventStream:
         event.node = node if node is not None else derived_from.node
         event.rank = rank if rank is not None else derived_from.rank
         event.device = device if device is not None else derived_from.device
-        event.payload = dict(payload or {})
+        event.payload, event.text = dict(payload or {}), None  # type: ignore[misc] # a slot of the base class
         event.times = dict(derived_from.times)
         event.key_fields, event.fold, event.overflow = (), "", 0
         event.state, event.original_type, event.changed_by, event.explained_by = EventState.ACTIVE, None, None, None

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import sqlite3
 from typing import TYPE_CHECKING, Self
+from weakref import WeakSet
 
 from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.batches import ObservationRow, read_batches, write_batch
-from attribution_lib.events.codec import Row, encode_event, read_events
+from attribution_lib.events.codec import Names, Row, encode_event, read_others
 from attribution_lib.events.database import connect, empty_tables
 from attribution_lib.events.folder import Folder, Latest
 from attribution_lib.events.importing import fold_spill
 from attribution_lib.events.lookups import Lookups
+from attribution_lib.events.refold import refolded
 from attribution_lib.events.schema import EVENT_COLUMNS, SCHEMA, SCHEMA_VERSION
 from attribution_lib.events.spill import encode_spill, pack_header, split_header
+from attribution_lib.events.stored import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,6 +58,8 @@ class EventManager:
         self._connection = connect(path)
         self._folded: int = 0
         self._loose: int = 0
+        self._lent: WeakSet[StoredRows] = WeakSet()
+        """What loaded events still read from; it must have all of it before the rows go."""
         if path is None:
             self._connection.deserialize(empty_tables())
             self._fill(context, rules_digest)
@@ -145,12 +150,11 @@ class EventManager:
         """Fresh events, folded; the same content whatever the order in which they came."""
         self.flush()
         with collector_paused():
-            events = read_events(self._open(), self._lookups)
-            if not self._loose:
-                return events
-            folder = Folder()
-            folder.add_all(events)
-            return folder.events()
+            names = Names(self._lookups)
+            rows = StoredRows(self._open(), names)
+            self._lent.add(rows)
+            events = rows.read() + read_others(self._open(), names)
+            return refolded(events) if self._loose else events
 
     def serialize(self) -> bytes:
         """A snapshot: a header line (schema version, rules digest), then the database, a few of its rows unfolded."""
@@ -226,10 +230,16 @@ class EventManager:
         try:
             if flush:
                 self.flush()
+            self._settle()
         finally:
             self._connection = None
             self._buffer = Folder()
             connection.close()
+
+    def _settle(self) -> None:
+        for rows in self._lent:
+            rows.settle()
+        self._lent.clear()
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -281,6 +291,7 @@ class EventManager:
             return
         connection = self._open()
         events = self.load()
+        self._settle()
         connection.execute("DELETE FROM events")
         self._folded = self._loose = 0
         self._append([encode_event(event, self._lookups) for event in events])

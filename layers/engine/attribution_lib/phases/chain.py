@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import EventState, EventType
@@ -11,12 +12,12 @@ from attribution_lib.phases.times import rfc3339
 from attribution_lib.verdict import ChainRow, SymptomRow, SymptomState
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Collection, Hashable, Iterable, Sequence
 
     from attribution_lib.events.event import Event
     from attribution_lib.events.stream import EventStream
 
-__all__ = ["CHAIN_LIMIT", "chain_rows", "symptom_rows"]
+__all__ = ["CHAIN_LIMIT", "Telling", "chain_rows", "story", "symptom_rows"]
 
 CHAIN_LIMIT = 500
 NODE_LIST_LIMIT = 32
@@ -32,16 +33,53 @@ _SHOWN = frozenset(
 )
 
 
-def _story(stream: EventStream, root: Event | None) -> list[Event]:
-    """Everything with a symptom that lies inside the window and was not merely staged."""
-    events = [
-        event
-        for event in stream
-        if event.symptom is not None and event.event_type in _SHOWN and event.changed_by not in (OUTSIDE_WINDOW, STAGED)
-    ]
-    if root is not None and root.symptom is not None and not any(event is root for event in events):
-        events = sorted([*events, root], key=event_order)
-    return events
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What the verdict tells of a group of events that are alike in symptom, source and fate."""
+
+    events: Sequence[Event]
+    """In order."""
+    head: Event
+    state: SymptomState
+    nodes: Collection[str]
+    occurrences: int
+
+
+def story(stream: EventStream, root: Event | None) -> list[Telling]:
+    """Everything with a symptom that lies inside the window and was not merely staged, in the order of first sight."""
+    groups = [group for group in _grouped(stream) if _is_shown(group[0])]
+    if root is not None and root.symptom is not None and not any(event is root for group in groups for event in group):
+        groups = list(_grouped(sorted([*(event for group in groups for event in group), root], key=event_order)))
+    return [_telling(group, root) for group in groups]
+
+
+def _is_shown(event: Event) -> bool:
+    shown = event.symptom is not None and event.event_type in _SHOWN
+    return shown and event.changed_by not in (OUTSIDE_WINDOW, STAGED)
+
+
+def _grouped(events: Iterable[Event]) -> Iterable[list[Event]]:
+    groups: dict[Hashable, list[Event]] = {}
+    for event in events:
+        by = event.explained_by
+        explained_by = None if by is None else by[0]
+        key = (event.symptom, event.source, event.state, event.event_type, event.changed_by, explained_by)
+        group = groups.get(key)
+        if group is None:
+            groups[key] = [event]
+        else:
+            group.append(event)
+    return groups.values()
+
+
+def _telling(events: list[Event], root: Event | None) -> Telling:
+    return Telling(
+        events=events,
+        head=events[0],
+        state=_state(events[0], root),
+        nodes={node for node in {event.node for event in events} if node is not None},
+        occurrences=sum([event.occurrences for event in events]),
+    )
 
 
 def _state(event: Event, root: Event | None) -> SymptomState:
@@ -54,48 +92,46 @@ def _state(event: Event, root: Event | None) -> SymptomState:
     return "demoted" if event.state is EventState.DEMOTED else "remaining"
 
 
-def symptom_rows(stream: EventStream, root: Event | None) -> list[SymptomRow]:
+def symptom_rows(told: Iterable[Telling]) -> list[SymptomRow]:
     """One row per symptom, source and fate, in the order of their first sight."""
-    return [_symptom_row(group, root) for group in _grouped(stream, root)]
+    return [_symptom_row(one) for one in told]
 
 
-def _symptom_row(group: list[Event], root: Event | None) -> SymptomRow:
-    nodes = sorted({event.node for event in group if event.node is not None})
-    head = group[0]
-    firsts = [event.first.timestamp for event in group if event.first.timestamp is not None]
-    lasts = [event.last.timestamp for event in group if event.last.timestamp is not None]
+def _symptom_row(told: Telling) -> SymptomRow:
+    head = told.head
+    firsts = {event.first[0] for event in told.events}
+    lasts = {event.last[0] for event in told.events}
     return SymptomRow(
         symptom=head.symptom or "",
         source=head.source,
-        state=_state(head, root),
-        occurrences=sum(event.occurrences for event in group),
-        nodes=len(nodes),
-        node_list=nodes[:NODE_LIST_LIMIT],
-        ranks=len({event.rank for event in group if event.rank is not None}),
-        first_seen=rfc3339(min(firsts, default=None)),
-        last_seen=rfc3339(max(lasts, default=None)),
+        state=told.state,
+        occurrences=told.occurrences,
+        nodes=len(told.nodes),
+        node_list=sorted(told.nodes)[:NODE_LIST_LIMIT],
+        ranks=len({event.rank for event in told.events} - {None}),
+        first_seen=rfc3339(min((at for at in firsts if at is not None), default=None)),
+        last_seen=rfc3339(max((at for at in lasts if at is not None), default=None)),
         changed_by=head.changed_by,
         explained_by=head.explained_by.symptom if head.explained_by else None,
         rule=head.rule,
     )
 
 
-def chain_rows(stream: EventStream, root: Event | None) -> list[ChainRow]:
+def chain_rows(told: Iterable[Telling], root: Event | None) -> list[ChainRow]:
     """At most ``CHAIN_LIMIT`` steps in time order; the root is always among them."""
-    rows = [_chain_row(group, root) for group in _grouped(stream, root)]
+    rows = [_chain_row(one, root) for one in told]
     if len(rows) <= CHAIN_LIMIT:
         return rows
     kept = sorted(range(len(rows)), key=lambda index: (rows[index].state != "root", index))[:CHAIN_LIMIT]
     return [rows[index] for index in sorted(kept)]
 
 
-def _chain_row(group: list[Event], root: Event | None) -> ChainRow:
-    head = root if root is not None and any(event is root for event in group) else group[0]
-    nodes = {event.node for event in group if event.node is not None}
+def _chain_row(told: Telling, root: Event | None) -> ChainRow:
+    head = root if root is not None and any(event is root for event in told.events) else told.head
     return ChainRow(
         at=rfc3339(head.first.timestamp),
         node=head.node,
-        nodes=len(nodes),
+        nodes=len(told.nodes),
         rank=head.rank,
         symptom=head.symptom or "",
         state=_state(head, root),
@@ -105,14 +141,5 @@ def _chain_row(group: list[Event], root: Event | None) -> ChainRow:
         stream=head.stream,
         line_num=head.line_num,
         evidence=head.datum[:_EVIDENCE_LIMIT],
-        occurrences=sum(event.occurrences for event in group),
+        occurrences=told.occurrences,
     )
-
-
-def _grouped(stream: EventStream, root: Event | None) -> Iterable[list[Event]]:
-    groups: dict[Hashable, list[Event]] = {}
-    for event in _story(stream, root):
-        explained_by = event.explained_by.symptom if event.explained_by else None
-        key = (event.symptom, event.source, _state(event, root), event.event_type, event.changed_by, explained_by)
-        groups.setdefault(key, []).append(event)
-    return groups.values()

@@ -8,16 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attribution_lib.events.event import EventType
 from attribution_lib.events.stream import event_order
 from attribution_lib.phases.ending import is_independent
-from attribution_lib.phases.path import off_path
+from attribution_lib.phases.path import is_off_path, path_nodes
 from attribution_lib.rules.contexts import OutcomeChoice
 from attribution_lib.rules.model import Scope
 from attribution_lib.taxonomy import Confidence, Outcome, SubDomain, sub_domain_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from attribution_lib.events.event import Event
     from attribution_lib.events.stream import EventStream
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from attribution_lib.rules.model import SymptomDef
     from attribution_lib.rules.registry import GeneratedSymptomRegistry
 
-__all__ = ["CONTENDER_RANK", "MARGIN", "contenders", "decide"]
+__all__ = ["CONTENDER_RANK", "MARGIN", "decide", "is_blamable"]
 
 CONTENDER_RANK = 400
 """Symptoms below this rank are consequences, echoes or noise: they never win against a contender."""
@@ -36,75 +35,96 @@ MARGIN = 100
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranked:
-    event: Event
+class _Bearing:
+    """A symptom and the surviving events that bear it, in order."""
+
     symptom: SymptomDef
+    events: Sequence[Event]
 
     @property
     def sub_domain(self) -> SubDomain:
         return sub_domain_of(self.symptom.outcome)
 
     def order(self) -> tuple[object, ...]:
-        return (-self.symptom.rank, *event_order(self.event))
+        return (-self.symptom.rank, event_order(self.events[0]))
 
 
-def contenders(stream: EventStream, registry: GeneratedSymptomRegistry) -> list[Event]:
-    """Surviving bad events whose symptom may be a root and ranks high enough to be one."""
-    return [
-        event
-        for event in stream.events(type=EventType.BAD_NODE)
-        if event.symptom is not None
-        and (symptom := registry.get(event.symptom)).root
-        and symptom.rank >= CONTENDER_RANK
-    ]
+def _bearing(
+    stream: EventStream, registry: GeneratedSymptomRegistry, wanted: Callable[[SymptomDef], bool]
+) -> list[_Bearing]:
+    """Every wanted symptom that survived, the highest rank first, within a rank the earliest."""
+    named = [(name, registry.get(name)) for name in stream.symptoms()]
+    return _in_order(_Bearing(symptom, stream.bad([name])) for name, symptom in named if wanted(symptom))
+
+
+def _in_order(found: Iterable[_Bearing]) -> list[_Bearing]:
+    return sorted((bearing for bearing in found if bearing.events), key=_Bearing.order)
+
+
+def _may_be_root(symptom: SymptomDef) -> bool:
+    """A contender: its symptom may be a root and ranks high enough to be one."""
+    return symptom.root and symptom.rank >= CONTENDER_RANK
 
 
 def decide(
     stream: EventStream, job: JobInfo, registry: GeneratedSymptomRegistry, ending: JobEnding | None
 ) -> OutcomeChoice:
     """Choose the outcome and its root event."""
-    field = [_Ranked(event, registry.get(event.symptom or "")) for event in contenders(stream, registry)]
+    field = _bearing(stream, registry, _may_be_root)
     if ending is not None:
-        field = [ranked for ranked in field if is_independent(ranked.event, ranked.symptom, ending)]
+        field = _in_order(
+            _Bearing(one.symptom, [event for event in one.events if is_independent(event, one.symptom, ending)])
+            for one in field
+        )
         if not field or ending.outcome is Outcome.SUCCESS:
             return OutcomeChoice(ending.outcome, Confidence.HIGH, ending.event)
     if not field:
         return _without_contenders(stream, registry)
-    aside = off_path(stream, job, registry, [ranked.event for ranked in field])
-    on_path = [ranked for ranked in field if ranked.event not in aside] or field
-    choice = _choose(sorted(on_path, key=_Ranked.order), uncertain=stream.uncertain_clearing)
-    leader = choice.root or on_path[0].event
-    if len(on_path) < len(field):
-        for ranked in sorted(field, key=_Ranked.order):
-            if ranked.event in aside and ranked.event.symptom != leader.symptom:
-                choice.alternatives.append(ranked.event)
-                choice.alternative_reasons[ranked.symptom.name] = (
-                    f"on {ranked.event.node}, which bears neither the first failure nor a node that any evidence names"
-                )
+    on_path, aside = _split(field, path_nodes(stream, job, registry))
+    choice = _choose(on_path, uncertain=stream.uncertain_clearing)
+    leader = on_path[0].events[0].symptom
+    for one in aside:
+        if one.events[0].symptom != leader:
+            choice.alternatives.extend(one.events)
+            choice.alternative_reasons[one.symptom.name] = (
+                f"on {one.events[-1].node}, which bears neither the first failure nor a node that any evidence names"
+            )
     return choice
 
 
-def _choose(field: Sequence[_Ranked], *, uncertain: bool) -> OutcomeChoice:
+def _split(field: list[_Bearing], nodes: frozenset[str]) -> tuple[list[_Bearing], list[_Bearing]]:
+    """What stands on the path or nowhere in particular, and what does not; all is on the path when else nothing is."""
+    aside = _in_order(
+        _Bearing(one.symptom, [event for event in one.events if is_off_path(event, nodes)])
+        for one in field
+        if nodes and is_blamable(one.symptom)
+    )
+    off = {id(event) for one in aside for event in one.events}
+    on_path = _in_order(_Bearing(one.symptom, [event for event in one.events if id(event) not in off]) for one in field)
+    return (on_path, aside) if on_path else (field, [])
+
+
+def _choose(field: Sequence[_Bearing], *, uncertain: bool) -> OutcomeChoice:
     leader = field[0]
-    rivals = [ranked for ranked in field if ranked.sub_domain is not leader.sub_domain]
-    best = max((ranked.symptom.rank for ranked in rivals if ranked.sub_domain is not SubDomain.AMBIGUOUS), default=None)
+    rivals = [one for one in field if one.sub_domain is not leader.sub_domain]
+    best = max((one.symptom.rank for one in rivals if one.sub_domain is not SubDomain.AMBIGUOUS), default=None)
     if best is None:
         confidence = Confidence.MEDIUM if uncertain else Confidence.HIGH
         if leader.sub_domain is SubDomain.AMBIGUOUS:
             confidence = Confidence.LOW
-        choice = OutcomeChoice(leader.symptom.outcome, confidence, leader.event)
+        choice = OutcomeChoice(leader.symptom.outcome, confidence, leader.events[0])
     elif leader.symptom.rank - best >= MARGIN:
-        choice = OutcomeChoice(leader.symptom.outcome, Confidence.MEDIUM, leader.event)
+        choice = OutcomeChoice(leader.symptom.outcome, Confidence.MEDIUM, leader.events[0])
     else:
-        choice = OutcomeChoice(Outcome.AMBIGUOUS, Confidence.LOW, leader.event)
-    for ranked in rivals:
-        if ranked.symptom.name not in choice.alternative_reasons:
-            choice.alternatives.append(ranked.event)
-            choice.alternative_reasons[ranked.symptom.name] = _why_alternative(leader, ranked)
+        choice = OutcomeChoice(Outcome.AMBIGUOUS, Confidence.LOW, leader.events[0])
+    for one in rivals:
+        if one.symptom.name not in choice.alternative_reasons:
+            choice.alternatives.append(one.events[0])
+            choice.alternative_reasons[one.symptom.name] = _why_alternative(leader, one)
     return choice
 
 
-def _why_alternative(leader: _Ranked, other: _Ranked) -> str:
+def _why_alternative(leader: _Bearing, other: _Bearing) -> str:
     margin = leader.symptom.rank - other.symptom.rank
     if margin < MARGIN:
         return f"rank {other.symptom.rank} is within {MARGIN} of {leader.symptom.name} ({leader.symptom.rank})"
@@ -113,22 +133,15 @@ def _why_alternative(leader: _Ranked, other: _Ranked) -> str:
 
 def _without_contenders(stream: EventStream, registry: GeneratedSymptomRegistry) -> OutcomeChoice:
     """Only consequences, echoes and noise are left: say so, and show the best line there is."""
-    ranked = sorted(
-        (
-            _Ranked(event, registry.get(event.symptom))
-            for event in stream.events(type=EventType.BAD_NODE)
-            if event.symptom is not None
-        ),
-        key=_Ranked.order,
-    )
-    consequences = [item for item in ranked if item.symptom.rank >= CONSEQUENCE_RANK]
-    communication = [item for item in consequences if item.symptom.outcome is Outcome.COMMUNICATION_FAILURE]
+    ranked = _bearing(stream, registry, lambda _: True)
+    consequences = [one for one in ranked if one.symptom.rank >= CONSEQUENCE_RANK]
+    communication = [one for one in consequences if one.symptom.outcome is Outcome.COMMUNICATION_FAILURE]
     if communication:
-        return OutcomeChoice(Outcome.COMMUNICATION_FAILURE, Confidence.LOW, communication[0].event)
-    ambiguous = [item for item in consequences if sub_domain_of(item.symptom.outcome) is not SubDomain.UNATTRIBUTED]
+        return OutcomeChoice(Outcome.COMMUNICATION_FAILURE, Confidence.LOW, communication[0].events[0])
+    ambiguous = [one for one in consequences if one.sub_domain is not SubDomain.UNATTRIBUTED]
     if ambiguous:
-        return OutcomeChoice(Outcome.AMBIGUOUS, Confidence.LOW, ambiguous[0].event)
-    return OutcomeChoice(Outcome.UNKNOWN, Confidence.LOW, ranked[0].event if ranked else None)
+        return OutcomeChoice(Outcome.AMBIGUOUS, Confidence.LOW, ambiguous[0].events[0])
+    return OutcomeChoice(Outcome.UNKNOWN, Confidence.LOW, ranked[0].events[0] if ranked else None)
 
 
 def is_blamable(symptom: SymptomDef) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from attribution_lib.events.event import Event, EventState, EventType, Position
-from attribution_lib.events.folder import Folder
+from attribution_lib.events.event import Clock, Event, EventState, EventType, Position
+from attribution_lib.events.fold import seed
+from attribution_lib.events.refold import refolded
 from attribution_lib.events.stream import EventStream
 from attribution_lib.job.hostlist import HostlistError, expand_nodes
 from attribution_lib.phases.clocks import ClockReference, to_utc
@@ -28,6 +29,7 @@ OUTSIDE_WINDOW = "outside_window"
 STAGED = "staged"
 ABOUT_OTHERS = "about_other_jobs_or_nodes"
 _SECOND = 1_000_000
+_INFINITY = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,58 +42,66 @@ class Prepared:
     staged_hits: Mapping[str, int]
 
 
-def prepare(events: Iterable[Event], job: JobInfo, engine: RuleEngine) -> Prepared:
-    """Run all early steps over fresh copies of the stored events."""
-    rows = [row for event in events for row in _each_node(event)]
-    staged = engine.staged_names
-    staged_hits: dict[str, int] = {}
-    deciding = []
-    for event in rows:
-        if event.rule in staged:
-            staged_hits[event.rule] = staged_hits.get(event.rule, 0) + event.occurrences
-            event.state, event.changed_by = EventState.DISCARDED, STAGED
-        else:
-            deciding.append(event)
-    placement = Placement.learn(job, deciding)
-    for event in rows:
-        placement.place(event, engine.registry)
-    _convert_clocks(rows, job)
-    rows = _fold_again(rows)
-    stream = EventStream(rows, engine.registry)
+def prepare(stored: Iterable[Event], job: JobInfo, engine: RuleEngine, *, made: Iterable[Event] = ()) -> Prepared:
+    """Run all early steps over fresh copies of the stored events and those ``made`` at this attribution."""
+    made = list(made)
+    for event in made:
+        if not event.samples:
+            seed(event)
+    rows, changed = _each_node([*stored, *made])
+    staged_hits = _set_aside_staged(rows, engine.staged_names)
+    placement = Placement.learn(job, (event for event in rows if event.rule not in staged_hits))
+    changed.update(event.rule for event in made)
+    changed |= placement.place(rows, engine.registry)
+    changed |= _convert_clocks(rows, job)
+    stream = EventStream(refolded(rows, changed), engine.registry)
     outside = _discard_outside_window(stream, job)
     _set_aside_others(stream, job)
     return Prepared(stream, placement, outside, dict(sorted(staged_hits.items())))
 
 
-def _each_node(event: Event) -> list[Event]:
-    """One row a node where a line names several (``Nodes node-[03-04] not responding``); other rows stay whole."""
-    if event.node is None or not ("[" in event.node or "," in event.node):
-        return [event]
-    try:
-        names = expand_nodes(event.node)
-    except HostlistError:
-        return [event]
-    return [replace(event, node=name, times=dict(event.times)) for name in names]
+def _set_aside_staged(rows: list[Event], staged: frozenset[str]) -> dict[str, int]:
+    """{staged rule: occurrences}; its events are seen and decide nothing."""
+    hits: dict[str, int] = {}
+    for event in rows if staged else ():
+        if event.rule in staged:
+            hits[event.rule] = hits.get(event.rule, 0) + event.occurrences
+            event.state, event.changed_by = EventState.DISCARDED, STAGED
+    return hits
 
 
-def _convert_clocks(rows: list[Event], job: JobInfo) -> None:
-    if any(event.timestamp is not None and event.clock != "utc" for event in rows):
-        reference = ClockReference.of(job, rows)
-        for event in rows:
-            to_utc(event, reference)
-
-
-def _fold_again(rows: list[Event]) -> list[Event]:
-    """Rows that became equal once their node and clock were known are one row."""
-    folder = Folder()
-    states = {event.rule: (event.state, event.changed_by) for event in rows if event.state is EventState.DISCARDED}
+def _each_node(rows: list[Event]) -> tuple[list[Event], set[str]]:
+    """One row a node where a line names several (``Nodes node-[03-04] not responding``); and their rules."""
+    several = {name: _names(name) for name in {event.node for event in rows} if name is not None}
+    several = {name: names for name, names in several.items() if names}
+    if not several:
+        return rows, set()
+    found: list[Event] = []
     for event in rows:
-        folder.add(event)
-    folded = list(folder.events())
-    for event in folded:
-        if event.rule in states:
-            event.state, event.changed_by = states[event.rule]
-    return folded
+        names = several.get(event.node or "")
+        found += [replace(event, node=name, times=dict(event.times)) for name in names] if names else [event]
+    return found, {event.rule for event in rows if event.node in several}
+
+
+def _names(node: str) -> list[str]:
+    """The nodes that a field names, where it names several."""
+    if not ("[" in node or "," in node):
+        return []
+    try:
+        return expand_nodes(node)
+    except HostlistError:
+        return []
+
+
+def _convert_clocks(rows: list[Event], job: JobInfo) -> set[str]:
+    """Turn all stamps into UTC; returns the rules whose events had others."""
+    others = [event for event in rows if event.clock is not Clock.UTC and event.timestamp is not None]
+    if not others:
+        return set()
+    reference = ClockReference.of(job, rows)
+    for event in others:
+        to_utc(event, reference)
+    return {event.rule for event in others}
 
 
 def _discard_outside_window(stream: EventStream, job: JobInfo) -> int:
@@ -102,11 +112,12 @@ def _discard_outside_window(stream: EventStream, job: JobInfo) -> int:
         return 0
     outside = 0
     moved = False
-    for event in list(stream):
+    start, end = (-_INFINITY if low is None else low), (_INFINITY if high is None else high)
+    for event in [event for event in stream if (at := event.first[0]) is not None and not start <= at <= end]:
         first, last = event.first.timestamp, event.last.timestamp
         if first is None or last is None or event.event_type in (EventType.BOOT, EventType.MAPPING):
             continue
-        if (low is not None and last < low) or (high is not None and first > high):
+        if last < start or first > end:
             outside += event.occurrences
             stream.discard(event, by=OUTSIDE_WINDOW)
         elif low is not None and first < low:
@@ -130,20 +141,30 @@ def _start_inside(event: Event, low: int) -> None:
 
 def _set_aside_others(stream: EventStream, job: JobInfo) -> None:
     """A line that names another job, or system evidence of nodes outside the job, decides nothing here."""
-    nodes = frozenset(job.nodes)
-    for event in stream.events(type=EventType.BAD_NODE) + stream.events(type=EventType.JOB_STOP):
-        foreign_node = bool(nodes) and event.node is not None and event.node not in nodes and event.source != "applog"
-        if foreign_node or _names_other_job(event, job):
-            if event.event_type == EventType.JOB_STOP:
-                stream.discard(event, by=ABOUT_OTHERS)
-            else:
-                stream.demote(event, by=ABOUT_OTHERS)
+    foreign = {event.node for event in stream}.difference(job.nodes, (None,)) if job.nodes else set()
+    for event in _deciding(stream) if foreign else ():
+        if event.node in foreign and event.source != "applog":
+            _set_aside(stream, event)
+    for event in _deciding(stream, source="scheduler"):
+        if _names_other_job(event, job):
+            _set_aside(stream, event)
+
+
+def _deciding(stream: EventStream, source: str | None = None) -> list[Event]:
+    return stream.bad(source=source) + stream.events(type=EventType.JOB_STOP, source=source)
+
+
+def _set_aside(stream: EventStream, event: Event) -> None:
+    if event.event_type == EventType.JOB_STOP:
+        stream.discard(event, by=ABOUT_OTHERS)
+    else:
+        stream.demote(event, by=ABOUT_OTHERS)
 
 
 def _names_other_job(event: Event, job: JobInfo) -> bool:
     """Rules that capture ``job_id`` say which job a line is about; steps and array tasks (4711.0, 4711_3) are ours."""
     named = event.payload.get("job_id")
-    if event.source != "scheduler" or not isinstance(named, str) or not named or not job.job_id:
+    if not isinstance(named, str) or not named or not job.job_id:
         return False
     own = job.job_id.split(".")[0].split("_")[0].split("+")[0]
     return named.split(".")[0].split("_")[0].split("+")[0] not in (own, job.job_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from attribution_lib.events.event import EventState, EventType
+from attribution_lib.events.event import EventType
 from attribution_lib.phases.times import rfc3339
 from attribution_lib.verdict import BadNode
 
@@ -65,22 +65,18 @@ def bad_nodes(  # noqa: PLR0913 -- keyword-only but for the two that every phase
     named = sorted(node for node in names if node is not None and (not inside or node in inside))
     shown = named[:limit]
     wanted = frozenset(shown)
-    sightings = _collect(event for event in stream.events(type=EventType.BAD_NODE) if event.node in wanted)
+    sightings = _collect(event for event in stream.bad() if event.node in wanted)
     why = f"{reason}: {symptom}" if symptom else reason
     return BlamedNodes(named, [sightings.get(node, _Sightings()).row(node, why) for node in shown])
 
 
 def interesting_nodes(stream: EventStream, blamed: Collection[str], limit: int) -> list[BadNode]:
     """The first ``limit`` of the other nodes on which a bad or interesting event survived."""
-    rows = _collect(
-        event
-        for event in stream
-        if event.state is not EventState.DISCARDED
-        and event.event_type in (EventType.BAD_NODE, EventType.INTERESTING_NODE)
-        and event.node is not None
-        and event.node not in blamed
-    )
-    return [rows[node].row(node, "symptoms here decided nothing") for node in sorted(rows)[:limit]]
+    events = stream.bad() + stream.events(type=EventType.INTERESTING_NODE)
+    shown = sorted({event.node for event in events if event.node is not None}.difference(blamed))[:limit]
+    wanted = frozenset(shown)
+    rows = _collect(event for event in events if event.node in wanted)
+    return [rows[node].row(node, "symptoms here decided nothing") for node in shown]
 
 
 def _collect(events: Iterable[Event]) -> dict[str, _Sightings]:

@@ -5,50 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import EventType
-from attribution_lib.rules.model import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable
 
     from attribution_lib.events.event import Event
     from attribution_lib.events.stream import EventStream
     from attribution_lib.job.model import JobInfo
     from attribution_lib.rules.registry import GeneratedSymptomRegistry
 
-__all__ = ["off_path"]
+__all__ = ["is_off_path", "path_nodes"]
 
 _FAILURE_RANK = 300
 """From this rank on a symptom is a sign of the failure (a consequence or a cause), not an echo or noise."""
 
 
-def off_path(
-    stream: EventStream, job: JobInfo, registry: GeneratedSymptomRegistry, contenders: Sequence[Event]
-) -> frozenset[Event]:
-    """The contenders that stand on nodes off the failure's path; empty when no other contender survives."""
-    nodes = _path_nodes(stream, job, registry)
-    if not nodes:
-        return frozenset()
-    aside = frozenset(
-        event
-        for event in contenders
-        if event.node is not None
-        and event.node not in nodes
-        and registry.get(event.symptom or "").scope in (Scope.NODE, Scope.DEVICE)
-    )
-    return aside if len(aside) < len(contenders) else frozenset()
-
-
-def _path_nodes(stream: EventStream, job: JobInfo, registry: GeneratedSymptomRegistry) -> frozenset[str]:
+def path_nodes(stream: EventStream, job: JobInfo, registry: GeneratedSymptomRegistry) -> frozenset[str]:
     """Nodes that bear the first failure, the scheduler's failed node, and peers that communication symptoms name.
 
     Times are compared where they exist; of streams without times each one's first failure counts, since nothing says
     which stream was earlier.
     """
-    failures = [
-        event
-        for event in stream.events(type=EventType.BAD_NODE)
-        if event.symptom is not None and registry.get(event.symptom).rank >= _FAILURE_RANK
-    ]
+    signs = {name for name in stream.symptoms() if registry.get(name).rank >= _FAILURE_RANK}
+    failures = [event for event in stream.bad() if event.symptom in signs]
     timed = min((event.timestamp for event in failures if event.timestamp is not None), default=None)
     firsts = [event for event in failures if timed is not None and event.timestamp == timed]
     firsts += _first_of_each_untimed_stream(failures)
@@ -57,10 +36,15 @@ def _path_nodes(stream: EventStream, job: JobInfo, registry: GeneratedSymptomReg
         nodes.add(job.failed_node)
     known = frozenset(job.nodes) or frozenset(event.node for event in failures if event.node is not None)
     for event in stream.events(type=EventType.BAD_PEERS) + failures:
-        peer = event.payload.get("peer")
+        peer = event.payload.get("peer") if event.may_say('"peer"') else None
         if isinstance(peer, str) and peer in known:  # an address that nothing maps to a node says no place
             nodes.add(peer)
     return frozenset(nodes)
+
+
+def is_off_path(event: Event, nodes: Container[str]) -> bool:
+    """Whether an event about a machine stands on one off the path; one without a place never does."""
+    return event.node is not None and event.node not in nodes
 
 
 def _first_of_each_untimed_stream(failures: Iterable[Event]) -> list[Event]:

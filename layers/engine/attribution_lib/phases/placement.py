@@ -109,18 +109,33 @@ class Placement:
         index = bisect_right(known, (event.first.line_num or 0, "\U0010ffff"))
         return known[index - 1][1] if index else None
 
-    def place(self, event: Event, registry: GeneratedSymptomRegistry) -> None:
-        """Give an event its node where anything tells it."""
-        event.node = self.canonical(event.node) or None
-        if event.node is not None and is_address(event.node):
-            event.node = self._host_of_address(event.node)
-        if event.node is None:
-            event.node = self.host_of_rank(event)
-        if event.node is None and len(self.nodes) == 1 and _is_local(event, registry):
-            event.node = self.nodes[0]
-        peer = event.payload.get("peer")
-        if isinstance(peer, str) and peer:
-            event.payload = {**event.payload, "peer": self.host_of_peer(peer) or peer}
+    def place(self, events: Iterable[Event], registry: GeneratedSymptomRegistry) -> set[str]:
+        """Give events their node where anything tells it; returns the rules of those that changed theirs."""
+        moved: set[str] = set()
+        known: dict[str | None, str | None] = {None: None}
+        for event in events:
+            named = event.node
+            if named not in known:
+                known[named] = self._host_of_name(named)
+            node = known[named]
+            if node is None:
+                node = self._host_of_unnamed(event, registry)
+            if node != named:
+                event.node = node
+                moved.add(event.rule)
+            if event.may_say('"peer"'):
+                peer = event.payload.get("peer")
+                if isinstance(peer, str) and peer:
+                    event.payload = {**event.payload, "peer": self.host_of_peer(peer) or peer}
+        return moved
+
+    def _host_of_name(self, name: str | None) -> str | None:
+        node = self.canonical(name) or None
+        return self._host_of_address(node) if node is not None and is_address(node) else node
+
+    def _host_of_unnamed(self, event: Event, registry: GeneratedSymptomRegistry) -> str | None:
+        node = self.host_of_rank(event)
+        return self.nodes[0] if node is None and len(self.nodes) == 1 and _is_local(event, registry) else node
 
     def _host_of_address(self, address: str) -> str:
         """The host behind a node that is named by its address: the learnt one, or the only one of the job."""

@@ -158,10 +158,11 @@ def _run(  # noqa: PLR0913, PLR0917 -- one sub-phase needs exactly this; a conte
 
 def _discard_metric_repeats(stream: EventStream) -> None:
     """A metric that says what a log line of the same node says (same symptom, so same code) is not a second finding."""
+    measured = stream.bad(source="node_metrics")
     logged: dict[tuple[str | None, str | None], Event] = {}
-    for event in stream.events(type=EventType.BAD_NODE):
+    for event in stream.bad({event.symptom for event in measured if event.symptom is not None}):
         if event.source != "node_metrics":
             logged.setdefault((event.node, event.symptom), event)
-    for event in stream.events(type=EventType.BAD_NODE):
-        if event.source == "node_metrics" and (event.node, event.symptom) in logged:
+    for event in measured:
+        if (event.node, event.symptom) in logged:
             stream.discard(event, by=METRIC_REPEATS_LOG, explained_by=logged[(event.node, event.symptom)])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attribution_lib.events.event import EventState, EventType
 from attribution_lib.job.model import StateClass
-from attribution_lib.phases.chain import chain_rows, symptom_rows
+from attribution_lib.phases.chain import chain_rows, story, symptom_rows
 from attribution_lib.phases.decide import is_blamable
 from attribution_lib.phases.needed import needed_evidence
 from attribution_lib.phases.nodes import BlamedNodes, bad_nodes, interesting_nodes
@@ -56,6 +56,7 @@ def build_verdict(  # noqa: PLR0913 -- a verdict is made of exactly these parts,
     """The raw verdict of ENGINE §10."""
     root = shown_event(stream, choice)
     blamed = _blamed(stream, job, engine, choice)
+    told = story(stream, root)
     return Verdict(
         job=job_facts(job),
         outcome=choice.outcome,
@@ -67,16 +68,13 @@ def build_verdict(  # noqa: PLR0913 -- a verdict is made of exactly these parts,
         bad_nodes=list(blamed.rows),
         bad_nodes_total=len(blamed.names),
         interesting_nodes=interesting_nodes(stream, frozenset(blamed.names), BAD_NODE_LIMIT),
-        symptoms=symptom_rows(stream, root),
-        chain=chain_rows(stream, root),
+        symptoms=symptom_rows(told),
+        chain=chain_rows(told, root),
         collections=dict(collections),
         notes=list(choice.notes),
         evidence=totals,
         based_on=based_on,
-        diagnostics=[
-            Diagnostic(rule=rule, location=location, error=error, count=count)
-            for (rule, location, error), count in sorted(crashes.crashes.items())
-        ],
+        diagnostics=_diagnostics(crashes),
         engine=EngineInfo(
             version=version,
             rules_digest=engine.digest,
@@ -84,6 +82,13 @@ def build_verdict(  # noqa: PLR0913 -- a verdict is made of exactly these parts,
             staged_hits=dict(staged_hits),
         ),
     )
+
+
+def _diagnostics(crashes: CrashLog) -> list[Diagnostic]:
+    return [
+        Diagnostic(rule=rule, location=location, error=error, count=count)
+        for (rule, location, error), count in sorted(crashes.crashes.items())
+    ]
 
 
 def shown_event(stream: EventStream, choice: OutcomeChoice) -> Event | None:

@@ -1,0 +1,57 @@
+"""Folding events that are mostly folded already: only the rules in which that changes anything are folded again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from attribution_lib.events.event import Clock
+from attribution_lib.events.fold import fold_key
+from attribution_lib.events.folder import KEYS_PER_PLACE, KEYS_PER_RULE, Folder
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from attribution_lib.events.event import Event
+
+__all__ = ["refolded"]
+
+
+def refolded(events: list[Event], rules: Collection[str] | None = None) -> list[Event]:
+    """What a ``Folder`` would leave of seeded events: each key once, within the caps.
+
+    ``rules`` are those whose events may have become equal, None for all: the others' were folded before.
+    """
+    suspects = events if rules is None else [event for event in events if event.rule in rules]
+    again = _rules_to_fold(suspects)
+    if not again:
+        return events
+    folder = Folder()
+    folder.add_all(event for event in suspects if event.rule in again)
+    return [*(event for event in events if event.rule not in again), *folder.events()]
+
+
+def _rules_to_fold(events: list[Event]) -> set[str]:
+    """Rules with two events of one key, more keys than a cap allows, or occurrences that a cap put out."""
+    keys = [_utc_key(event) if event.clock is Clock.UTC else fold_key(event) for event in events]
+    again = {event.rule for event in events if event.overflow} | _over_caps(events)
+    if len(set(keys)) < len(keys):
+        again.update(
+            event.rule for event, count in zip(events, map(Counter(keys).__getitem__, keys), strict=True) if count > 1
+        )
+    return again
+
+
+_utc_key = attrgetter("rule", "event_type", "source", "node", "rank", "device", "symptom", "key_fields")
+"""As ``fold_key``, without the clock and all that only other clocks need: of a million keys most are compared only."""
+
+
+def _over_caps(events: list[Event]) -> set[str]:
+    per_rule = Counter([event.rule for event in events])
+    many = {rule for rule, count in per_rule.items() if count > KEYS_PER_PLACE}
+    if not many:
+        return many
+    places = Counter([(event.rule, event.node, event.rank) for event in events if event.rule in many])
+    crowded = {place[0] for place, count in places.items() if count > KEYS_PER_PLACE}
+    return crowded | {rule for rule in many if per_rule[rule] > KEYS_PER_RULE}

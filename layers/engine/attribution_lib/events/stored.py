@@ -1,0 +1,126 @@
+"""Reading many rows of the ``events`` table at once.
+
+Nearly all rows of a large job are single lines on the UTC clock. Of those only what every phase looks at becomes an
+event's attributes; payload, sample and minute are decoded when asked for, and the lines around it are not even read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from attribution_lib.events.codec import PLAIN
+from attribution_lib.events.event import Clock, Event, EventState, Position, Sample
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+    from attribution_lib.events.codec import Names
+
+__all__ = ["StoredRows"]
+
+_RULE, _SYMPTOM, _DECLARED = 8, 28, 48
+_STREAM = 32
+# A column costs as much as a row, so that the ids that many rows share come as two numbers.
+_READ = f"""SELECT id,
+    event_type | (source_rule << {_RULE}) | (coalesce(symptom, 0) << {_SYMPTOM}) | (node_declared << {_DECLARED}),
+    obs_context_id | (stream << {_STREAM}),
+    line_num, timestamp, node, rank, device, payload, source_datum, samples, key_fields
+FROM events WHERE {PLAIN}"""  # noqa: S608 -- our columns
+_CONTEXT = "SELECT context FROM events WHERE id = ?"
+_CONTEXTS = "SELECT id, context FROM events WHERE context IS NOT NULL"
+_MINUTE = 60_000_000
+_bare: Any = tuple.__new__
+"""Makes a named tuple without its Python-level constructor, which would cost as much as the rest of a row."""
+_Row = tuple[Any, ...]
+
+
+class StoredRows:
+    """The plain rows of a table, and what their events have not read of them yet."""
+
+    __slots__ = ("__weakref__", "_connection", "_contexts", "_names")
+
+    def __init__(self, connection: sqlite3.Connection, names: Names) -> None:
+        self._connection = connection
+        self._names = names
+        self._contexts: dict[int, str] | None = None
+
+    def read(self) -> list[Event]:
+        """Fresh events, in the table's order."""
+        nodes, kind_of, origin_of, key_of = self._names.nodes, _Known(self._kind), _Known(self._origin), _Known(_key)
+        make, utc, active = Event.__new__, Clock.UTC, EventState.ACTIVE
+        events = []
+        for row in self._connection.execute(_READ):
+            _, kind, origin, line_num, timestamp, node, rank, device, payload, datum, _, key = row
+            event = make(Event)
+            event.event_type, event.rule, event.symptom, event.node_declared = kind_of[kind]
+            event.observation_id, event.source, event.stream = origin_of[origin]
+            event.line_num, event.timestamp, event.clock = line_num, timestamp, utc
+            event.node, event.rank, event.device, event.datum = nodes[node], rank, device, datum
+            event.key_fields = () if key is None else key_of[key]
+            event.fold, event.occurrences, event.width, event.overflow = "", 1, 1, 0
+            event.first = event.last = _bare(Position, (timestamp, event.stream, line_num))
+            event.state = active
+            event.original_type = event.changed_by = event.explained_by = event.derived_from = None
+            event.table, event.row, event.text = self, row, payload or ""  # type: ignore[misc] # slots of the base class
+            events.append(event)
+        return events
+
+    def settle(self) -> None:
+        """Read what is left while the rows are still there."""
+        if self._contexts is None:
+            self._contexts = dict(self._connection.execute(_CONTEXTS))
+
+    def _kind(self, number: int) -> _Row:
+        names = self._names
+        symptom = number >> _SYMPTOM & 0xFFFFF
+        return (
+            names.types[number & 0xFF],
+            names.rules[number >> _RULE & 0xFFFFF],
+            names.symptoms[symptom or None],
+            number >> _DECLARED == 1,
+        )
+
+    def _origin(self, number: int) -> _Row:
+        names = self._names
+        return (*names.observations[number & 0xFFFFFFFF], names.streams[number >> _STREAM])
+
+    def value(self, name: str, row: _Row) -> Any:
+        """One of the attributes that ``read`` leaves unset."""
+        match name:
+            case "payload":
+                return {} if row[8] is None else from_json(row[8])
+            case "samples":
+                stream = self._names.streams[row[2] >> _STREAM]
+                return (_bare(Sample, (row[4], stream, row[3], row[10], row[9])),)
+            case "times":
+                return {row[4] // _MINUTE: 1}
+            case _:
+                before, after = self._context(row[0])
+                return tuple(before if name == "context_before" else after)
+
+    def _context(self, key: int) -> tuple[list[str], list[str]]:
+        if self._contexts is None:
+            (text,) = self._connection.execute(_CONTEXT, (key,)).fetchone()
+        else:
+            text = self._contexts.get(key)
+        before, after = ([], []) if text is None else from_json(text)
+        return before, after
+
+
+class _Known(dict[Any, Any]):
+    """What numbers and texts that many rows share stand for, each worked out once."""
+
+    def __init__(self, meaning: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._meaning = meaning
+
+    def __missing__(self, shared: Any) -> Any:
+        found = self[shared] = self._meaning(shared)
+        return found
+
+
+def _key(text: str) -> tuple[str, ...]:
+    return tuple(from_json(text))

@@ -1,0 +1,94 @@
+"""The first failure of each symptom, by time and within each stream, asked for the one that explains a later event."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from common.application import before
+
+from attribution_lib.rule_api import event_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from attribution_lib.rule_api import Event
+
+__all__ = ["FirstFailures"]
+
+_Place = tuple[str, str]
+"""Source and stream."""
+_ANYWHERE: _Place = ("", "")
+"""All streams together, for failures with a time."""
+
+
+class FirstFailures:
+    """No later failure of a symptom explains more than its first one: of each only that one is kept."""
+
+    def __init__(self, failures: Iterable[Event], *, within: int) -> None:
+        """``failures`` of each symptom in event order; none explains what comes more than ``within`` seconds later."""
+        self._within = within * 1_000_000
+        met: dict[tuple[str, str, str | None], list[Event]] = {}
+        for failure in failures:
+            at, symptom = failure.first[0], failure.symptom
+            own = (failure.source, failure.stream, symptom)
+            for key in (own,) if at is None else (own, (*_ANYWHERE, symptom)):
+                known = met.get(key)
+                if known is None:
+                    met[key] = [failure, failure]  # the one met first, which says in what order symptoms are asked
+                    continue
+                best = known[1].first[0]
+                if (at is None or best is None or at <= best) and before(failure, known[1]):
+                    known[1] = failure
+        self._found: dict[_Place, list[Event]] = {}
+        for (source, stream, _), (_, failure) in sorted(met.items(), key=lambda item: event_order(item[1][0])):
+            self._found.setdefault((source, stream), []).append(failure)
+        self._by_time: dict[_Place, _ByTime | None] = {}
+
+    def first(self, event: Event, explains: Callable[[Event, Event], bool]) -> Event | None:
+        """The first active one that ``explains`` the event, which none does that is not known to stand before it."""
+        own, at = (event.source, event.stream), event.first[0]
+        if own not in self._by_time:
+            self._by_time[own] = _by_time((*self._found.get(own, ()), *self._found.get(_ANYWHERE, ())))
+        timed = self._by_time[own]
+        if at is not None and timed is not None:
+            return _first_by_time(timed, event, at - self._within, at, explains)
+        found: Event | None = None
+        for failure in (*self._found.get(own, ()), *(self._found.get(_ANYWHERE, ()) if at is not None else ())):
+            if _counts(failure, event, explains) and (found is None or before(failure, found)):
+                found = failure
+        return found
+
+
+_ByTime = tuple[list[int], list["Event"]]
+
+
+def _by_time(failures: Iterable[Event]) -> _ByTime | None:
+    """Times, ascending, and the failures that started then; None when one has none."""
+    timed = [(failure.first.timestamp, failure) for failure in dict.fromkeys(failures)]
+    started = [(at, failure) for at, failure in timed if at is not None]
+    if len(started) < len(timed):
+        return None
+    started.sort(key=itemgetter(0))
+    return [at for at, _ in started], [failure for _, failure in started]
+
+
+def _first_by_time(
+    timed: _ByTime, event: Event, low: int, at: int, explains: Callable[[Event, Event], bool]
+) -> Event | None:
+    """The earliest that explains is met first, and none after the event need be asked."""
+    times, failures = timed
+    found: Event | None = None
+    found_at = None
+    for index in range(bisect_left(times, low), bisect_right(times, at)):
+        if found is not None and times[index] != found_at:
+            break
+        failure = failures[index]
+        if _counts(failure, event, explains) and (found is None or before(failure, found)):
+            found, found_at = failure, times[index]
+    return found
+
+
+def _counts(failure: Event, event: Event, explains: Callable[[Event, Event], bool]) -> bool:
+    return failure is not event and failure.state == "active" and explains(failure, event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -258,6 +259,17 @@ def test_a_database_finds_users_and_words(sqlite: Shelf) -> None:
     ):
         assert ids(reader, text=text) == found, text
     assert [row.count for row in reader.buckets(RunsQuery(text="fallen")).rows] == [1]
+
+
+def test_words_that_many_verdicts_hold_find_the_newest_of_them(sqlite: Shelf) -> None:
+    sqlite.fill(Failure(str(number), at=START - number, evidence=f"NVRM: code {number % 3}") for number in range(30))
+    usual = sqlite.reader.heads(RunsQuery(text="nvrm code", limit=7))
+    assert isinstance(sqlite.reader, SqliteReader)
+    one_by_one = replace(sqlite.reader, common=10)
+    common = one_by_one.heads(RunsQuery(text="nvrm code", limit=7))
+    assert common == usual
+    rest = one_by_one.heads(RunsQuery(text="nvrm code", limit=7, cursor=common.cursor))
+    assert [head.job_id for head in rest.heads] == [str(number) for number in range(7, 14)]
 
 
 def test_what_sqlite_says_is_the_stores_failure(sqlite: Shelf) -> None:

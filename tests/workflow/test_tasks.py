@@ -135,3 +135,18 @@ def test_an_adapter_that_is_not_configured_is_refused_by_name(host: WorkflowHost
         discover_job(host, JobRequest(job_id="1", adapter="nowhere"), "x")
     with pytest.raises(DiscoveryError, match="knows no job 77"):
         discover_job(host, JobRequest(job_id="77", adapter="static", attempt=4), "x")
+
+
+def test_a_found_verdict_of_an_id_with_colons_is_found_again(host: WorkflowHost) -> None:
+    """Children of an array of AWS Batch are named id:index."""
+    request = JobRequest(job={"job_id": "array:3", "cluster": "c", "state": "FAILED", "nodes": ["n1"]})
+    first = worked(host, accept_job(host, request, "one"), "one")
+    assert record(host, RecordTask(name="one", state=first)).verdict_run == "one"
+    second = worked(host, accept_job(host, request, "two"), "two")
+    row = record(host, RecordTask(name="two", state=second))
+    assert (row.status, row.verdict_run, row.job_id, row.written) == (
+        RowStatus.ATTRIBUTED,
+        "one",
+        "array:3",
+        ["verdicts"],
+    )

@@ -79,7 +79,7 @@ def record(host: WorkflowHost, request: RecordTask) -> RunRow:
     )
     verdict = _verdict(host.service, state)
     if verdict is not None:
-        row = row.model_copy(update=_facts(verdict))
+        row = row.attributed(verdict, written)
     host.rows.write(row)
     return row
 
@@ -100,29 +100,12 @@ def _verdict(service: Service, state: EndState) -> EnrichedVerdict | None:
         with suppress(ObjectMissingError):
             return EnrichedVerdict.model_validate_json(service.store.objects.get(state.enriched.verdict_key))
     if _found(state):
-        cluster, job_id, attempt = state.context.rsplit(":", 2)
+        cluster, _, rest = state.context.partition(":")
+        job_id, _, attempt = rest.rpartition(":")  # an id may hold colons, a cluster's name may not
         key = VerdictKey(cluster=cluster, job_id=job_id, attempt=int(attempt))
         with suppress(NotFoundError):
             return get_verdict(service, EVERYTHING, key)
     return None
-
-
-def _facts(verdict: EnrichedVerdict) -> dict[str, Any]:
-    """What a row says of a verdict."""
-    job = verdict.job
-    return {
-        "cluster": str(job["cluster"]),
-        "job_id": str(job["job_id"]),
-        "attempt": int(job["attempt"]),
-        "terminal_state": verdict.terminal_state.value,
-        "sub_domain": verdict.sub_domain.value,
-        "outcome": verdict.outcome.value,
-        "root_symptom": verdict.root_cause.symptom if verdict.root_cause is not None else "",
-        "evidence_status": verdict.evidence_status.value,
-        "bad_nodes": len(verdict.bad_nodes),
-        "observations": sum(report.delivered for report in verdict.ingestion_reports),
-        "lines": sum(report.lines for report in verdict.connector_reports),
-    }
 
 
 def _written(state: EndState) -> tuple[str, ...]:

@@ -122,10 +122,13 @@ contract: $(CONTRACT)/.installed $(STAMP) ## fuzz the local server by its API do
 .PHONY: slurm
 REAL ?= /tmp/attribution-real
 
-slurm: $(STAMP) ## jobs that really fail on a real one-node Slurm, attributed by `attribution run`
+slurm: $(STAMP) ## jobs that really fail on a real Slurm of two nodes, attributed by `attribution run`
 	scripts/slurm_up.sh $(REAL)/slurm
 	trap 'scripts/slurm_up.sh $(REAL)/slurm --down' EXIT; \
-	SLURM_CONF=$(REAL)/slurm/etc/slurm.conf ATTRIBUTION_REAL_SLURM=1 $(BIN)/pytest -p no:randomly -rP tests/slurm
+	export SLURM_CONF=$(REAL)/slurm/etc/slurm.conf ATTRIBUTION_REAL_SLURM=1; \
+	$(BIN)/pytest -p no:randomly -rP tests/slurm; \
+	SLURM_MEMORY=look scripts/slurm_up.sh $(REAL)/slurm; \
+	ATTRIBUTION_SLURM_KINDS=oomstep $(BIN)/pytest -p no:randomly -rP tests/slurm -k verdict_that_was_expected
 
 .PHONY: prometheus
 prometheus: $(STAMP) ## metrics of a real Prometheus with an exporter that misbehaves

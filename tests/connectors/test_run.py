@@ -235,6 +235,19 @@ def test_over_http_a_node_that_was_blamed_before_has_a_history(tmp_path: Path) -
     assert again.history == {"n1": 1}
 
 
+def test_a_node_that_a_sink_has_seen_fail_before_has_a_history(local: InProcessAttribution, tmp_path: Path) -> None:
+    """Two jobs of one node: the second verdict knows of the first."""
+    for number in range(2):
+        cases = write_jobs(tmp_path / str(number), 1)
+        (cases / "job-0000" / "job.toml").write_text(
+            f'job_id = "{number}"\ncluster = "c"\nstate = "FAILED"\nnodes = ["n1"]\n'
+        )
+        (cases / "job-0000" / "applog.log").write_text("NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n")
+        found = orchestrate(configuration_file(tmp_path, cases), local).last_run_results[0].verdict
+        assert found is not None
+        assert found.history == {"n1": number}
+
+
 def test_another_content_under_the_same_id_is_a_conflict(local: InProcessAttribution) -> None:
     handle = local.open(JOB)
     first = Observation(Kind.APPLOG, observation_id="x", stream="a", text=b"one\n")

@@ -1,6 +1,6 @@
 """Jobs that really fail on a real Slurm, found by their time and attributed by ``attribution run``.
 
-``make slurm`` starts Slurm and runs these; without it they are skipped.
+``make slurm`` starts Slurm and runs these; without it they are skipped. ``ATTRIBUTION_SLURM_KINDS`` picks some kinds.
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ KINDS = {
         "srun sleep 600", "NODE_FAIL", "fail", "hardware", (NODE,), ("--no-requeue", f"--nodelist={NODE}")
     ),
 }
+if ONLY := os.environ.get("ATTRIBUTION_SLURM_KINDS"):
+    KINDS = {name: kind for name, kind in KINDS.items() if name in ONLY.split(",")}
 HOG = "held = []\nwhile True:\n    held.append(b'x' * (20 << 20))\n    import time; time.sleep(0.1)\n"
 
 
@@ -131,24 +133,33 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (folder / "oom.py").write_text(HOG)
     alone = ("nodedown", "again", "scancel", *(() if limited_by_the_kernel() else ("oom",)))
     started = {name: submit(folder, name, kind) for name, kind in KINDS.items() if name not in alone}
-    started["scancel"] = submit(folder, "scancel", KINDS["scancel"])
-    wait_for(started["scancel"], "RUNNING")
-    command("scancel", started["scancel"])
-    again = started["again"] = started["requeued"]
-    # Slurm lets a requeued job wait for two minutes.
-    wait_for(again, "PENDING")
-    command("scontrol", "update", f"jobid={again}", "StartTime=now")
+    if "scancel" in KINDS:
+        started["scancel"] = submit(folder, "scancel", KINDS["scancel"])
+        wait_for(started["scancel"], "RUNNING")
+        command("scancel", started["scancel"])
+    if "again" in KINDS:
+        again = started["again"] = started["requeued"]
+        # Slurm lets a requeued job wait for two minutes.
+        wait_for(again, "PENDING")
+        command("scontrol", "update", f"jobid={again}", "StartTime=now")
     started = {name: job + KINDS[name].element for name, job in started.items()}
     for name, job in started.items():
         if name != "requeued":
             wait_for(job, KINDS[name].state)
-    started["nodedown"] = submit(folder, "nodedown", KINDS["nodedown"])
-    wait_for(started["nodedown"], "RUNNING")
+    if "nodedown" in KINDS:
+        started["nodedown"] = take_the_node_away(folder)
+    return started
+
+
+def take_the_node_away(folder: Path) -> str:
+    """A job whose node is set down while it runs."""
+    job = submit(folder, "nodedown", KINDS["nodedown"])
+    wait_for(job, "RUNNING")
     command("scontrol", "update", f"nodename={NODE}", "state=down", "reason=fan 3 failed")
-    wait_for(started["nodedown"], "NODE_FAIL")
+    wait_for(job, "NODE_FAIL")
     # The node comes back when it registers again (ReturnToService); until then resuming it helps.
     subprocess.run(["scontrol", "update", f"nodename={NODE}", "state=resume"], check=False, capture_output=True)  # noqa: S603, S607 -- ours
-    return started
+    return job
 
 
 @pytest.fixture(scope="module")

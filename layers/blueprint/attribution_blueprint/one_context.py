@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from attribution_blueprint.collecting import Collecting, Source
 from attribution_blueprint.connectors.attribution.base import Delivered
 from attribution_blueprint.connectors.base import Budget
+from attribution_blueprint.connectors.output.base import HistoryKeeper
 from attribution_blueprint.errors import (
     AttributionFailedError,
     AttributorConflictError,
@@ -204,12 +205,15 @@ def _deleted(parts: Parts, handle: Handle) -> bool:
 
 
 def _history(parts: Parts, verdict: Verdict) -> Mapping[str, int]:
-    """Decoration: a verdict without it is still a verdict."""
-    try:
-        return parts.service.history(str(verdict.job["cluster"]), [node.node for node in verdict.bad_nodes])
-    except AttributionFailedError as error:
-        _log.warning("no history: %s", error)
-        return {}
+    """The most that the service or a sink knows of each node. Decoration: a verdict without it is still a verdict."""
+    cluster, nodes = str(verdict.job["cluster"]), [node.node for node in verdict.bad_nodes]
+    known: Counter[str] = Counter()
+    for keeper in (parts.service, *(sink for sink in parts.sinks.values() if isinstance(sink, HistoryKeeper))):
+        try:
+            known |= Counter({**dict.fromkeys(nodes, 0), **keeper.history(cluster, nodes)})
+        except (AttributionFailedError, OutputError) as error:
+            _log.warning("no history: %s", error)
+    return {node: known[node] for node in nodes}
 
 
 def _write(parts: Parts, verdict: EnrichedVerdict) -> tuple[tuple[str, ...], str]:

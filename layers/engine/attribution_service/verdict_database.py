@@ -19,7 +19,7 @@ from attribution_service.verdict_items import RunItem
 from attribution_service.verdict_migrations import MIGRATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from attribution_service.ports import Item
@@ -80,6 +80,16 @@ class VerdictDatabase:
         with self.transaction():
             for verdict in verdicts:
                 self._store(verdict)
+
+    def failures_of(self, cluster: str, nodes: Sequence[str], since: int) -> dict[str, int]:
+        """{node: attempts whose latest verdict since then (seconds) blames it}, of every node that was asked about."""
+        counts = dict.fromkeys(nodes, 0)
+        query = (
+            "SELECT count(*) FROM verdict_node JOIN verdict_head USING (run) WHERE node = ? AND cluster = ? AND at >= ?"
+        )
+        for node in counts:
+            counts[node] = int(self.connection.execute(query, (node, cluster, since)).fetchone()[0])
+        return counts
 
     def close(self) -> None:
         """Release the file."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from attribution_blueprint.connectors.attribution.base import Delivered, Handle
 from attribution_blueprint.connectors.attribution.credentials import renewing, service_credentials
 from attribution_blueprint.connectors.attribution.wire import NDJSON, encode, header_of
+from attribution_blueprint.connectors.output.base import HISTORY_SECONDS
 from attribution_blueprint.errors import (
     AttributionFailedError,
     AttributorConflictError,
@@ -50,7 +51,6 @@ T = TypeVar("T")
 _CONFLICT = "duplicate-session"
 _OTHER_CONTENT = "observation-conflict"
 _GONE = "not-found"
-_HISTORY_SECONDS = 30 * 86_400
 _HISTORY_NODES, _HISTORY_PAGES, _HISTORY_LIMIT = 20, 20, 200
 """History decorates a verdict: it is counted for the first nodes blamed, and up to so many verdicts of each."""
 _LONGEST_PAUSE = 120.0
@@ -161,7 +161,7 @@ class HttpAttribution:
 
     def history(self, cluster: str, nodes: Sequence[str]) -> Mapping[str, int]:
         """Of the verdicts that the service keeps: jobs of the last 30 days whose verdict blamed the node."""
-        since = rfc3339(int(time.time()) - _HISTORY_SECONDS)
+        since = rfc3339(int(time.time()) - HISTORY_SECONDS)
         with _failures("history"):
             return {node: self._failures_of(cluster, node, since) for node in list(nodes)[:_HISTORY_NODES]}
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from attribution_blueprint.setting_types import ComponentSettings
     from attribution_service.result import EnrichedVerdict
 
-__all__ = ["OutputConnector"]
+__all__ = ["HISTORY_SECONDS", "HistoryKeeper", "OutputConnector"]
+
+HISTORY_SECONDS = 30 * 86_400
+"""How far back the history of a node goes."""
 
 
 class OutputConnector(Protocol):
@@ -28,4 +33,13 @@ class OutputConnector(Protocol):
 
     def close(self) -> None:
         """Finish; ``OutputError`` when something written is lost after all."""
+        ...
+
+
+@runtime_checkable
+class HistoryKeeper(Protocol):
+    """A sink that can be asked about the verdicts that it keeps."""
+
+    def history(self, cluster: str, nodes: Sequence[str]) -> Mapping[str, int]:
+        """{node: attempts of the last 30 days whose verdict blames it}; ``OutputError``."""
         ...

@@ -8,6 +8,7 @@ from attribution_lib.fields import is_identifier
 from attribution_service.errors import NotFoundError
 from attribution_service.model import VerdictKey
 from attribution_service.requests import validated
+from attribution_service.times import SECONDS_A_DAY, day_of
 from dashboard.building.feedback import feedback_context
 from dashboard.building.runs import runs_context
 from dashboard.contexts.feedback import FeedbackFilters
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["VIEWS"]
 
 _SEE_OTHER = 303
+_RECENT = (("since yesterday", 1), ("the last 7 days", 7), ("the last 30 days", 30))
+"""Where a store lists by cluster and time only, the listings to choose from."""
 _MANY = 500
 
 
@@ -38,7 +41,9 @@ def _runs(library: Library, request: PageRequest, shape: Shape, _: Mapping[str, 
     names = RunsFilters.model_fields
     filters = RunsFilters(**{name: request.one(name) for name in names})
     context = runs_context(site, filters, request.one("cursor"), number(request, "limit", 50, 1, _MANY))
-    return rendered(request, shape, Page(context, "runs.html", twin_of(request, "/index.json")))
+    recent = tuple((text, day_of(int(library.clock()) - days * SECONDS_A_DAY)) for text, days in _RECENT)
+    page = Page(context, "runs.html", twin_of(request, "/index.json"), {"recent": recent})
+    return rendered(request, shape, page)
 
 
 def _job(library: Library, request: PageRequest, _: Shape, __: Mapping[str, str]) -> PageAnswer:

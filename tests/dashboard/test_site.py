@@ -174,3 +174,13 @@ def test_a_failure_of_ours_is_a_page_that_tells_no_secrets(sqlite: Shelf) -> Non
     found = browser.get("/")
     assert found.status in (500, 503)
     assert "Traceback" not in found.body.decode()
+
+
+def test_where_a_store_lists_by_cluster_and_time_the_newest_are_one_step_away(filled: Shelf) -> None:
+    browser = browser_of(filled)
+    text = browser.page("/")
+    if filled.kind == "sqlite":
+        assert "4711" in text
+        return
+    (first,) = re.findall(r'<a href="([^"]+)">since yesterday</a>', text)[:1]
+    assert "4711" in browser.page(first.replace("&amp;", "&"))

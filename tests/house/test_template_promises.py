@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from attribution_blueprint.deployment import read_template, template_path
+from attribution_blueprint.pages import CATCH_ALL
 from attribution_service.http.metrics import Metric
 
 TEMPLATE = read_template(template_path())
@@ -101,6 +102,7 @@ def test_an_environment_to_deploy_to_gives_parameters_that_there_are(environment
     ("alarm", "metric"),
     [
         ("ServerErrors", "5XXError"),
+        ("DashboardErrors", "5xx"),
         ("SlowAnswers", "Latency"),
         ("LostAttributions", "AsyncEventsDropped"),
         ("AbandonedSessions", Metric.ABANDONED.value),
@@ -110,3 +112,22 @@ def test_what_an_operator_must_hear_of_raises_an_alarm(alarm: str, metric: str) 
     properties = RESOURCES[alarm]["Properties"]
     assert properties["MetricName"] == metric
     assert properties["AlarmActions"]["Fn::If"][:2] == ["HasTopic", [{"Ref": "AlarmTopicArn"}]]
+
+
+# ---- the dashboard
+
+
+def test_the_dashboards_api_is_deployed_only_where_an_issuer_is_named() -> None:
+    parts = {name: part for name, part in RESOURCES.items() if name.startswith("Dashboard")}
+    assert {part.get("Condition") for part in parts.values()} == {"HasDashboard"}
+    assert [part["Type"].rpartition("::")[2] for part in parts.values()].count("Route") == 1
+
+
+def test_its_one_route_asks_for_a_token_and_leads_to_the_function_of_verdicts() -> None:
+    route = RESOURCES["DashboardRoute"]["Properties"]
+    assert (route["RouteKey"], route["AuthorizationType"]) == (CATCH_ALL, "JWT")
+    assert route["AuthorizerId"] == {"Ref": "DashboardAuthorizer"}
+    assert RESOURCES["DashboardAuthorizer"]["Properties"]["AuthorizerType"] == "JWT"
+    integration = RESOURCES["DashboardIntegration"]["Properties"]
+    assert integration["IntegrationUri"] == {"Fn::GetAtt": "VerdictsFunction.Arn"}
+    assert integration["PayloadFormatVersion"] == "1.0"

@@ -71,6 +71,21 @@ def text(source: Source, *lines: str) -> Observation:
     return Observation(source, stream=f"{source.value}.log", text=body)
 
 
+def read(observations: list[Observation]) -> tuple[ConnectorReport, ...]:
+    """The reports of collectors that read all of this."""
+    return tuple(
+        ConnectorReport(
+            connector="file",
+            instance=observation.stream,
+            source=observation.source.value,
+            status=ConnectorStatus.OK,
+            observation_count=1,
+            lines=observation.text.count(b"\n"),
+        )
+        for observation in observations
+    )
+
+
 def hostile_verdict(engine: RuleEngine, kind: int = 0) -> EnrichedVerdict:
     """Hostile text in the root line, its context, the job's facts and the reasons of collectors."""
     nasty = " ".join(HOSTILE)
@@ -159,7 +174,10 @@ def pairs_verdict(engine: RuleEngine) -> EnrichedVerdict:
         start="2026-06-02T09:00:00Z",
         end="2026-06-02T12:00:00Z",
     ).build()
-    return attributed(engine, job, [text(Source.APPLOG, *lines)], Told(attributed_at="2026-06-02T12:00:00.000000Z"))
+    observations = [text(Source.APPLOG, *lines)]
+    return attributed(
+        engine, job, observations, Told(attributed_at="2026-06-02T12:00:00.000000Z", reports=read(observations))
+    )
 
 
 def huge_verdict(engine: RuleEngine) -> EnrichedVerdict:
@@ -193,11 +211,11 @@ def huge_verdict(engine: RuleEngine) -> EnrichedVerdict:
         start="2026-06-02T08:00:00Z",
         end="2026-06-02T10:00:00Z",
     ).build()
-    # What says that somebody stopped the job would be the whole story.
-    applog = [
-        line
-        for line in found[Source.APPLOG]
-        if not re.search(r"(?i)limit|cancel|preempt|evict|sigterm|sighup|hangup|terminat|kill", line)
-    ]
+    # What says that somebody stopped the job, or broke it on purpose, would be the whole story.
+    stops = re.compile(r"(?i)limit|cancel|preempt|evict|sig(?:term|hup)|terminat|kill|got signal|inject|fault_sim|simulat|nvrx|fault_type|reboot")
+    applog = [line for line in found[Source.APPLOG] if not stops.search(line)]
+    syslog = [line for line in syslog if not stops.search(line)]
     observations = [text(Source.SYSLOG, *syslog), text(Source.APPLOG, *applog)]
-    return attributed(engine, job, observations, Told(attributed_at="2026-06-02T13:00:00.000000Z"))
+    return attributed(
+        engine, job, observations, Told(attributed_at="2026-06-02T13:00:00.000000Z", reports=read(observations))
+    )

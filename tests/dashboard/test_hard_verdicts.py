@@ -45,7 +45,8 @@ def test_a_verdict_on_ten_thousand_nodes_is_a_page_of_bounded_size(sqlite: Shelf
     assert len(text.encode()) <= 1_000_000
     (picture,) = re.findall(r'<svg viewBox="0 0 1160.*?</svg>', text, re.DOTALL)
     assert 50 <= len(re.findall(r"<[a-z]", picture)) <= 2_000
-    assert "10,000" in text
+    assert "10,000: " in text
+    assert "and 9,99" in text
 
 
 def test_what_was_not_read_stands_above_the_answer(sqlite: Shelf) -> None:

@@ -212,7 +212,10 @@ def huge_verdict(engine: RuleEngine) -> EnrichedVerdict:
         end="2026-06-02T10:00:00Z",
     ).build()
     # What says that somebody stopped the job, or broke it on purpose, would be the whole story.
-    stops = re.compile(r"(?i)limit|cancel|preempt|evict|sig(?:term|hup)|terminat|kill|got signal|inject|fault_sim|simulat|nvrx|fault_type|reboot")
+    stops = re.compile(
+        r"(?i)limit|cancel|preempt|evict|sig(?:term|hup)|terminat|kill|got signal|reboot"
+        r"|inject|fault_sim|simulat|nvrx|fault_type"
+    )
     applog = [line for line in found[Source.APPLOG] if not stops.search(line)]
     syslog = [line for line in syslog if not stops.search(line)]
     observations = [text(Source.SYSLOG, *syslog), text(Source.APPLOG, *applog)]

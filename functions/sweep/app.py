@@ -31,9 +31,9 @@ def _ended(host: Host, event: Mapping[str, Any]) -> dict[str, Any]:
 
 def _lost(host: Host, _: Mapping[str, Any]) -> dict[str, Any]:
     # boto3 is slow to import, and the other task needs none.
-    from attribution_service.stores.aws_executions import is_running  # noqa: PLC0415 -- see above
+    from attribution_service.stores.aws_executions import describe_execution  # noqa: PLC0415 -- see above
 
-    return sweep_lost(host.service, is_running).model_dump(mode="json")
+    return sweep_lost(host.service, describe_execution).model_dump(mode="json")
 
 
 function.tasks |= {"detail": _ended, "sweep_lost": _lost}

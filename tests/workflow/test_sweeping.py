@@ -14,8 +14,9 @@ from attribution_service.run_records import RowStatus
 from attribution_service.run_rows import RunRows
 from attribution_service.service import EVERYTHING
 from attribution_service.sessions import list_sessions, open_session
+from attribution_service.stores.aws_executions import describe_execution
 from attribution_service.workflow.keys import ContextKeys
-from attribution_service.workflow.sweeping import sweep_execution, sweep_lost
+from attribution_service.workflow.sweeping import Execution, sweep_execution, sweep_lost
 from http_kit import ENGINE
 from run_kit import configuration_file, write_jobs
 from service_kit import World
@@ -71,9 +72,30 @@ def test_by_schedule_only_what_is_old_opened_by_an_execution_and_over_is_removed
     opened(world.service, "3", "")
     world.now += 601
     opened(world.service, "4", f"{ARN}over-and-young")
-    swept = sweep_lost(world.service, lambda execution: execution.endswith("running"))
-    assert swept.sessions == ["c:1:0"]
+
+    def describe(execution: str) -> Execution:
+        return Execution("RUNNING" if execution.endswith("running") else "TIMED_OUT", "over")
+
+    assert sweep_lost(world.service, describe).sessions == ["c:1:0"]
     assert sorted(still_open(world.service)) == ["c:2:0", "c:3:0", "c:4:0"]
+    assert world.listed("collected/over/") == []
+
+
+def test_a_context_whose_cleanup_alone_failed_gets_no_row_of_failure(store: Store) -> None:
+    world = World(store, ENGINE())
+    opened(world.service, "1", f"{ARN}r1")
+    world.now += 601
+    assert sweep_lost(world.service, lambda _: Execution("SUCCEEDED", "fleet-1")).sessions == ["c:1:0"]
+    assert RunRows.of(store, world.service.clock).row("fleet-1", "c:1:0") is None
+
+
+def test_what_step_functions_says_of_an_execution_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTRIBUTION_CONFIG", f"s3://{BUCKET}/config/nothing.toml")
+    with interpreter() as made:
+        ended = made.start("job", {"job": {"job_id": "1"}, "run_id": "fleet-9"})
+        assert describe_execution(ended.arn) == Execution("SUCCEEDED", "fleet-9")
+        unknown = describe_execution(f"{ended.arn}-never")
+        assert not unknown.running
 
 
 def test_an_execution_stopped_at_work_is_swept_by_its_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
+
 import boto3
 from botocore.exceptions import ClientError
 
 from attribution_service.stores.aws_errors import error_code, translated
+from attribution_service.workflow.sweeping import Execution
 
-__all__ = ["is_running"]
+__all__ = ["describe_execution"]
+
+_FORGOTTEN = "FORGOTTEN"
 
 
-def is_running(execution: str) -> bool:
-    """Whether the execution of this ARN still runs; one that is not known any more does not. ``StoreError``."""
-    client = boto3.client("stepfunctions")
+def describe_execution(execution: str) -> Execution:
+    """The execution of this ARN; one that is not known any more (after 90 days) does not run. ``StoreError``."""
+    name = execution.rpartition(":")[2]
     with translated("describe", execution):
         try:
-            return bool(client.describe_execution(executionArn=execution)["status"] == "RUNNING")
+            found = boto3.client("stepfunctions").describe_execution(executionArn=execution)
         except ClientError as error:
             if error_code(error) in ("ExecutionDoesNotExist", "InvalidArn"):
-                return False
+                return Execution(_FORGOTTEN, name)
             raise
+    return Execution(found["status"], str(json.loads(found.get("input") or "{}").get("run_id") or name))

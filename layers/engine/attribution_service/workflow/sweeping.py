@@ -5,7 +5,7 @@ Sessions know who opened them, so nothing else has to be remembered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
@@ -19,12 +19,15 @@ from attribution_service.times import rfc3339
 from attribution_service.workflow.sessions import CleanupTask, cleanup_task
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from attribution_service.model import SessionView
     from attribution_service.service import Service
 
-__all__ = ["Swept", "sweep_execution", "sweep_lost"]
+__all__ = ["Execution", "Swept", "sweep_execution", "sweep_lost"]
 
 _ARN = "arn:"
+_RUNNING, _SUCCEEDED = "RUNNING", "SUCCEEDED"
 _YOUNG_SECONDS = 600
 """An execution this young may not be known to everybody yet."""
 
@@ -38,8 +41,18 @@ class Swept(BaseModel):
     """Their ids."""
 
 
-IsRunning = Callable[[str], bool]
-"""Whether the execution of an ARN still runs."""
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What is known of an execution: ``status`` is Step Functions' word."""
+
+    status: str
+    run_id: str
+    """The run that it belongs to."""
+
+    @property
+    def running(self) -> bool:
+        """Whether it may still clean up itself."""
+        return self.status == _RUNNING
 
 
 def sweep_execution(service: Service, execution: str, *, run_id: str, status: str) -> Swept:
@@ -50,17 +63,17 @@ def sweep_execution(service: Service, execution: str, *, run_id: str, status: st
     return Swept(sessions=[view.attributor_id for view in left])
 
 
-def sweep_lost(service: Service, is_running: IsRunning) -> Swept:
-    """The same for every execution that is over without anybody having heard of it."""
+def sweep_lost(service: Service, describe: Callable[[str], Execution]) -> Swept:
+    """The same for every execution that is over without anybody having heard of it, or whose own cleanup failed."""
     old = [
         view
         for view in _open_sessions(service)
         if view.opened_by.startswith(_ARN) and view.age_seconds > _YOUNG_SECONDS
     ]
-    over = {execution: not is_running(execution) for execution in {view.opened_by for view in old}}
-    left = [view for view in old if over[view.opened_by]]
+    known = {execution: describe(execution) for execution in sorted({view.opened_by for view in old})}
+    left = [view for view in old if not known[view.opened_by].running]
     for view in left:
-        _remove(service, view, view.opened_by.rpartition(":")[2], "LOST")
+        _remove(service, view, known[view.opened_by].run_id, known[view.opened_by].status)
     return Swept(sessions=[view.attributor_id for view in left])
 
 
@@ -78,6 +91,8 @@ def _open_sessions(service: Service) -> Iterator[SessionView]:
 def _remove(service: Service, view: SessionView, run_id: str, status: str) -> None:
     context = f"{view.cluster}:{view.job_id}:{view.attempt}"
     cleanup_task(service, CleanupTask(run_id=run_id, context=context, opened_by=view.opened_by))
+    if status == _SUCCEEDED:  # its row is there; only its cleanup failed
+        return
     row = RunRow(
         run_id=run_id,
         context=context,

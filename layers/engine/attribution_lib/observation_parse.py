@@ -18,7 +18,7 @@ from attribution_lib.errors import Fault, ObservationError
 from attribution_lib.fields import FieldChecker
 from attribution_lib.observation import LogEntries, MetricSeries, Observation, ObservationFormat
 from attribution_lib.parsing.canonical import canonical_json
-from attribution_lib.parsing.entries import canonical_entries, columns_of, read_entries
+from attribution_lib.parsing.entries import canonical_entries, columns_of_types, read_entries
 from attribution_lib.parsing.header import ENTRIES_KEY, Header, read_header
 from attribution_lib.parsing.limits import DEFAULT_LIMITS, Limits, unpack
 from attribution_lib.parsing.matrix import read_matrix
@@ -100,7 +100,7 @@ def _build_typed(fields: Mapping[str, Any], entries: TypedEntries, limits: Limit
     """The observation of typed entries; None when anything is wrong with it."""
     check = FieldChecker(limit=limits.faults)
     header = read_header(fields, check)
-    columns = columns_of(entries.by_key()) if len(entries) <= limits.entries else None
+    columns = columns_of_types(entries.by_key()) if 0 < len(entries) <= limits.entries else None
     if header is None or columns is None or check.faults or header.format is ObservationFormat.PROMETHEUS_MATRIX:
         return None
     return _log_observation(header, columns, _digest(header, [entries.canonical()]))

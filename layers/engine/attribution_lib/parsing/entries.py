@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from attribution_lib.fields import FieldChecker
     from attribution_lib.parsing.limits import Limits
 
-__all__ = ["canonical_entries", "columns_of", "read_entries"]
+__all__ = ["canonical_entries", "columns_of", "columns_of_types", "read_entries"]
 
 _KEYS = ("line", "node", "rank", "ts")
 """Sorted, as the canonical form wants them."""
@@ -69,14 +69,20 @@ def columns_of(by_key: dict[str, Sequence[Any]] | None) -> LogEntries | None:
         return None
     lines, nodes, ranks, stamps = (by_key.get(key, ()) for key in _KEYS)
     texts = set(map(type, lines)) == {str} and _all_text(stamps) and _all_text(nodes)
-    if not (texts and _ranks_hold(ranks) and _nodes_hold(nodes) and _stamps_hold(stamps)):
+    if not (texts and set(map(type, ranks)) <= {int, type(None)}):
+        return None
+    return columns_of_types(by_key)
+
+
+def columns_of_types(by_key: dict[str, Sequence[Any]]) -> LogEntries | None:
+    """The columns, whose types are right; None when a value is wrong."""
+    lines, nodes, ranks, stamps = (by_key.get(key, ()) for key in _KEYS)
+    if not (_ranks_hold(ranks) and _nodes_hold(nodes) and _stamps_hold(stamps)):
         return None
     return LogEntries(lines=lines, stamps=_kept(stamps), nodes=_kept(nodes), ranks=_kept(ranks))
 
 
-def _ranks_hold(ranks: Sequence[Any]) -> bool:
-    if not set(map(type, ranks)) <= {int, type(None)}:
-        return False
+def _ranks_hold(ranks: Sequence[int | None]) -> bool:
     return all(rank is None or 0 <= rank <= _MAX_RANK for rank in set(ranks))
 
 
@@ -94,11 +100,12 @@ def _kept(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _stamps_hold(stamps: Iterable[str | None]) -> bool:
-    given = {stamp for stamp in stamps if stamp is not None}
-    column = "\n".join(given) + "\n" if given else ""
+    given = set(stamps)
+    given.discard(None)
+    column = "\n".join(filter(None, given)) + "\n" if given else ""
     if column.count("\n") == len(given) and _PLAIN_STAMPS.fullmatch(column):
         return True
-    return all(_stamp_problem(stamp) is None for stamp in given)
+    return all(_stamp_problem(stamp) is None for stamp in given if stamp is not None)
 
 
 def _stamp_problem(stamp: str) -> str | None:

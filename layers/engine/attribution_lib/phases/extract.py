@@ -259,6 +259,12 @@ class LineExtractor:
     def _where(self, index: int, emitted: Emitted, prefix: Prefix) -> _Where:
         """When and where: what the rule read, then the entry, the stream, the line's prefix."""
         observation = self.observation
+        if self._lines_alone:
+            ranks = (emitted.rank, prefix.rank, observation.rank)
+            rank = next((rank for rank in ranks if rank is not None), None)
+            clock = Clock.NONE if prefix.timestamp is None else prefix.clock
+            node = emitted.node or observation.node or prefix.node
+            return _Where(prefix.timestamp, clock, node, rank, emitted.device or prefix.device)
         timestamp, clock = self._time(index, prefix)
         node = emitted.node or _column(observation.entries.nodes, index) or observation.node or prefix.node
         return _Where(timestamp, clock, node, self._rank(index, emitted, prefix), emitted.device or prefix.device)

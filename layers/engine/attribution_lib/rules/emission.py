@@ -57,6 +57,8 @@ class Emitter:
     payload: tuple[tuple[str, Template], ...]
     consumed: frozenset[str]
     """Captures that name the place and nothing else: they are not repeated in the payload."""
+    plain: tuple[str, ...] | None
+    """The names of the captures that are the four places, where each is a capture and nothing else."""
 
     @property
     def symptoms(self) -> frozenset[str]:
@@ -75,7 +77,10 @@ class Emitter:
             if row is None:
                 return None
         # The place comes from the line alone: a catalogue's column "rank" is the symptom's, not the process's.
-        node, rank_text, peer, device = [(render(place, captures) or None) if place else None for place in self.places]
+        if self.plain is not None:
+            node, rank_text, peer, device = [captures.get(name) or None for name in self.plain]
+        else:
+            node, rank_text, peer, device = [render(place, captures) or None for place in self.places]
         rank = _rank(rank_text)
         payload = {key: value for key, value in captures.items() if value and key not in self.consumed}
         if rank is None and rank_text:
@@ -137,8 +142,14 @@ def compile_emitter(
         decode=decode,
         places=(node, rank, peer, device),
         payload=tuple((key, compile_template(value)) for key, value in emit.payload.items()),
-        consumed=frozenset(name for place in places if len(place) == 1 for literal, name in place if not literal),
+        consumed=frozenset(filter(None, map(_alone, places))),
+        plain=tuple(map(_alone, places)) if all(map(_alone, places)) else None,
     )
+
+
+def _alone(place: Template) -> str:
+    """The name of the capture that a template consists of; empty when it holds anything else."""
+    return place[0][1] if len(place) == 1 and not place[0][0] else ""
 
 
 def _row(event: str, symptom: str, columns: Mapping[str, str], registry: GeneratedSymptomRegistry) -> _Row:

@@ -100,7 +100,7 @@ def _build_typed(fields: Mapping[str, Any], entries: TypedEntries, limits: Limit
     """The observation of typed entries; None when anything is wrong with it."""
     check = FieldChecker(limit=limits.faults)
     header = read_header(fields, check)
-    columns = columns_of_types(entries.by_key()) if 0 < len(entries) <= limits.entries else None
+    columns = columns_of_types(*entries.by_key()) if 0 < len(entries) <= limits.entries else None
     if header is None or columns is None or check.faults or header.format is ObservationFormat.PROMETHEUS_MATRIX:
         return None
     return _log_observation(header, columns, _digest(header, [entries.canonical()]))

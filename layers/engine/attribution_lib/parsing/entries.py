@@ -71,23 +71,25 @@ def columns_of(by_key: dict[str, Sequence[Any]] | None) -> LogEntries | None:
     texts = set(map(type, lines)) == {str} and _all_text(stamps) and _all_text(nodes)
     if not (texts and set(map(type, ranks)) <= {int, type(None)}):
         return None
-    return columns_of_types(by_key)
+    return columns_of_types(by_key, {key: set(column) for key, column in by_key.items() if key != "line"})
 
 
-def columns_of_types(by_key: dict[str, Sequence[Any]]) -> LogEntries | None:
-    """The columns, whose types are right; None when a value is wrong."""
+def columns_of_types(by_key: dict[str, Sequence[Any]], distinct: dict[str, set[Any]]) -> LogEntries | None:
+    """The columns, whose types are right; None when one of their distinct values is wrong."""
     lines, nodes, ranks, stamps = (by_key.get(key, ()) for key in _KEYS)
-    if not (_ranks_hold(ranks) and _nodes_hold(nodes) and _stamps_hold(stamps)):
+    none: set[Any] = set()
+    right = _ranks_hold(distinct.get("rank", none)) and _nodes_hold(distinct.get("node", none))
+    if not (right and _stamps_hold(distinct.get("ts", none))):
         return None
     return LogEntries(lines=lines, stamps=_kept(stamps), nodes=_kept(nodes), ranks=_kept(ranks))
 
 
-def _ranks_hold(ranks: Sequence[int | None]) -> bool:
-    return all(rank is None or 0 <= rank <= _MAX_RANK for rank in set(ranks))
+def _ranks_hold(ranks: set[int | None]) -> bool:
+    return all(rank is None or 0 <= rank <= _MAX_RANK for rank in ranks)
 
 
-def _nodes_hold(nodes: Sequence[str | None]) -> bool:
-    return all(node is None or is_identifier(node) for node in set(nodes))
+def _nodes_hold(nodes: set[str | None]) -> bool:
+    return all(node is None or is_identifier(node) for node in nodes)
 
 
 def _all_text(values: Sequence[Any]) -> bool:
@@ -99,13 +101,12 @@ def _kept(values: Sequence[Any]) -> Sequence[Any]:
     return values if any(value is not None for value in values) else ()
 
 
-def _stamps_hold(stamps: Iterable[str | None]) -> bool:
-    given = set(stamps)
-    given.discard(None)
-    column = "\n".join(filter(None, given)) + "\n" if given else ""
+def _stamps_hold(stamps: set[str | None]) -> bool:
+    given = [stamp for stamp in stamps if stamp is not None]
+    column = "\n".join(given) + "\n" if given else ""
     if column.count("\n") == len(given) and _PLAIN_STAMPS.fullmatch(column):
         return True
-    return all(_stamp_problem(stamp) is None for stamp in given if stamp is not None)
+    return all(_stamp_problem(stamp) is None for stamp in given)
 
 
 def _stamp_problem(stamp: str) -> str | None:

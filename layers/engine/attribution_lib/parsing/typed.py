@@ -57,16 +57,24 @@ class TypedEntries:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def by_key(self) -> dict[str, Sequence[Any]]:
-        """One column a key, None where an entry lacks it; keys that no entry carries are left out."""
-        columns: dict[str, Sequence[Any]] = {}
-        for key in _Entry.__struct_fields__:
+    def by_key(self) -> tuple[dict[str, Sequence[Any]], dict[str, set[Any]]]:
+        """One column a key, None where an entry lacks it, and the distinct values of each but the lines'.
+
+        Keys that no entry carries are left out.
+        """
+        columns: dict[str, Sequence[Any]] = {"line": list(map(attrgetter("line"), self.entries))}
+        distinct: dict[str, set[Any]] = {}
+        for key in ("node", "rank", "ts"):
             column = list(map(attrgetter(key), self.entries))
-            kinds = set(map(type, column))
-            if kinds == {UnsetType}:
-                continue
-            columns[key] = [None if value is UNSET else value for value in column] if UnsetType in kinds else column
-        return columns
+            values = set(column)
+            if UNSET in values:
+                values.discard(UNSET)
+                if not values:
+                    continue
+                values.add(None)
+                column = [None if value is UNSET else value for value in column]
+            columns[key], distinct[key] = column, values
+        return columns, distinct
 
     def canonical(self) -> bytes:
         """The RFC 8785 form of the list."""

@@ -16,7 +16,7 @@ _WALKED = 4 * _LINES
 """Empty segments included (CRLF leaves one after each line), as in ``TextBuffer.before``."""
 _BYTES = 512
 _SHARED_TEXTS = 256
-_NEAR = 3_072
+_NEAR = 1_536
 """Where the lines around a hit usually all lie; one slice of this is cheaper than ten steps from line to line."""
 
 
@@ -26,10 +26,16 @@ class ContextReader:
 
     buffer: TextBuffer
     _texts: dict[bytes, str] = field(default_factory=dict)
+    _last: tuple[Segment, tuple[tuple[str, ...], tuple[str, ...]]] = field(default=((-1, -1), ((), ())))
+    """The last answer: several rules hit one line."""
 
     def around(self, segment: Segment) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The lines before and after, in reading order."""
-        start, end = segment
+        if segment != self._last[0]:
+            self._last = segment, self._around(*segment)
+        return self._last[1]
+
+    def _around(self, start: int, end: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         data = self.buffer.data
         above = data[max(start - _NEAR, 0) : max(start - 1, 0)].split(b"\n")[start > _NEAR :]
         below = data[end + 1 : end + _NEAR].split(b"\n")[: -1 if end + _NEAR < len(data) else None]

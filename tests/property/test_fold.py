@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attribution_lib.events.event import Clock
+from attribution_lib.events.event import Clock, Sample
+from attribution_lib.events.fold import digest_of_text, fold_key
 from attribution_lib.events.folder import Folder
 from attribution_lib.events.spilling import SpillBuilder
 from attribution_lib.events.table import EventManager
@@ -169,3 +170,22 @@ def test_a_thousandfold_of_repeats_leaves_a_spill_as_large() -> None:
             assert row.occurrences == count
             sizes.append(len(store.export_spill()))
     assert sizes[1] <= sizes[0] * 1.1
+
+
+def _counted(folder: Folder, one: Event) -> None:
+    """What extraction does: an event is made only where nothing less will do."""
+    key, declared = fold_key(one), one.node_declared
+    if folder.bump(key, one.timestamp, one.stream, one.line_num, one.occurrences, declared=declared):
+        return
+    digest = digest_of_text(one.datum)
+    sample = Sample(one.timestamp, one.stream, one.line_num, digest, one.datum)
+    if not folder.sample(key, sample, one.occurrences, declared=declared):
+        folder.add(copy_of(one))
+
+
+@given(st.lists(events(), max_size=60))
+def test_occurrences_counted_without_an_event_leave_the_same_rows(given_events: list[Event]) -> None:
+    folder = Folder()
+    for one in given_events:
+        _counted(folder, one)
+    assert content(folder.events()) == _folded(given_events)

@@ -103,7 +103,7 @@ def _build_typed(fields: Mapping[str, Any], entries: TypedEntries, limits: Limit
     columns = columns_of_types(*entries.by_key()) if 0 < len(entries) <= limits.entries else None
     if header is None or columns is None or check.faults or header.format is ObservationFormat.PROMETHEUS_MATRIX:
         return None
-    return _log_observation(header, columns, _digest(header, [entries.canonical()]))
+    return _log_observation(header, columns, _digest(header, entries.canonical()))
 
 
 def _build(fields: Mapping[str, Any], entries: Any, limits: Limits, digest: str = "") -> Observation:
@@ -159,7 +159,7 @@ def _observation(  # noqa: PLR0913 -- one argument per kind of body; all but two
     )
 
 
-def _digest(header: Header, entries: Iterable[bytes]) -> str:
+def _digest(header: Header, entries: Iterable[bytes | bytearray]) -> str:
     """SHA-256 of the canonical object; ``entry_timeseries`` sorts between ``end`` and ``first_line``."""
     before = canonical_json({"end": header.canonical()["end"]})[:-1]
     after = canonical_json({key: value for key, value in header.canonical().items() if key != "end"})[1:]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SLAB", "cut_slabs"]
 
-SLAB = 8 << 20
+SLAB = 1 << 20
 """Bytes; a longer line is a slab of its own."""
 
 

@@ -14,7 +14,7 @@ from msgspec import UNSET, DecodeError, Struct, UnsetType, ValidationError
 from msgspec.json import Decoder, Encoder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["TypedEntries", "read_typed_body", "read_typed_lines"]
 
@@ -43,6 +43,7 @@ class _Body(Struct, forbid_unknown_fields=True):
     rank: Any = UNSET
 
 
+_PIECE = 2_000
 _HEADER = tuple(name for name in _Body.__struct_fields__ if name != "entry_timeseries")
 # Immutable and free of state between calls; a decoder is built from its type once.
 _BODY, _LINE, _ENCODER = Decoder(_Body), Decoder(_Entry), Encoder()
@@ -76,9 +77,18 @@ class TypedEntries:
             columns[key], distinct[key] = column, values
         return columns, distinct
 
-    def canonical(self) -> bytes:
-        """The RFC 8785 form of the list."""
-        return _ENCODER.encode(self.entries)
+    def canonical(self) -> Iterator[bytes | bytearray]:
+        """The RFC 8785 form of the list, in pieces that join to it; each is overwritten by the next.
+
+        Pieces, because memory that is used again is much cheaper than fresh memory for a second copy of the body.
+        """
+        piece = bytearray()
+        for start in range(0, len(self.entries), _PIECE):
+            _ENCODER.encode_into(self.entries[start : start + _PIECE], piece)
+            piece[:1] = b"," if start else b"["
+            del piece[-1:]
+            yield piece
+        yield b"]" if self.entries else b"[]"
 
 
 def read_typed_body(data: bytes) -> tuple[dict[str, Any], TypedEntries] | None:

@@ -7,7 +7,7 @@ seen before byte for byte costs one look-up.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from attribution_lib.bulk import collector_paused
 from attribution_lib.events.event import Clock, Event, EventType, Position, Sample
@@ -15,14 +15,13 @@ from attribution_lib.events.fold import digest_of_text, make_key
 from attribution_lib.events.folder import Latest
 from attribution_lib.phases.accumulate import run_accumulator
 from attribution_lib.phases.context import ContextReader
+from attribution_lib.phases.sayings import DATUM_SIDE, Read, Said, Where, datum_of
 from attribution_lib.rules.emission import Emitted, emit_accumulated, emit_text
 from attribution_lib.rules.model import AccumulatorRule
 from attribution_lib.text.prefixes import Prefix, parse_prefix
 from attribution_lib.text.stamps import entry_stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from attribution_lib.events.fold import FoldKey
     from attribution_lib.events.sink import EventSink
     from attribution_lib.job.model import JobIdentity
@@ -34,45 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LineExtractor"]
 
-_DATUM_SIDE = 2_048
-"""Half of the 4 KiB that an event keeps of its line."""
 _MEMORY = 4_096
 """How many distinct lines are remembered before the memory starts afresh."""
 _MEMORY_LINE = 4_096
 """Longer lines are not remembered: a thousand of 1 MiB would fill a gigabyte."""
-
-
-class _Where(NamedTuple):
-    """When and where one line's event happened, as far as extraction can tell."""
-
-    timestamp: int | None
-    clock: Clock
-    node: str | None
-    rank: int | None
-    device: str | None
-
-
-@dataclass(slots=True, eq=False)
-class _Said:
-    """What one rule confirmed on a line, whatever the line's number."""
-
-    planned: PlannedRule
-    captures: Mapping[str, str]
-    emitted: Emitted | None
-    """None for accumulators."""
-    datum: str
-    digest: str = ""
-    """Of ``datum``, once needed."""
-    addressed: tuple[_Where, FoldKey] | None = None
-    """When, where and under which key, once known; it stays unknown where entries say it, each for itself."""
-
-
-@dataclass(slots=True, eq=False)
-class _Read:
-    """What one distinct line says: one entry per rule that confirmed a hit."""
-
-    prefix: Prefix
-    said: tuple[_Said, ...]
 
 
 @dataclass(slots=True)
@@ -85,7 +49,7 @@ class LineExtractor:
     buffer: TextBuffer
     events: EventSink
     crashes: CrashLog
-    _memory: dict[bytes, _Read] = field(default_factory=dict)
+    _memory: dict[bytes, Read] = field(default_factory=dict)
     _context: ContextReader = field(init=False)
     _prefixes: dict[int, Prefix] = field(default_factory=dict)
     """Prefixes that accumulators have read, by offset."""
@@ -135,32 +99,32 @@ class LineExtractor:
             else:
                 self._accumulate(said, segment, line_num, read.prefix)
 
-    def _read(self, data: bytes, hits: list[tuple[int, int]]) -> _Read:
+    def _read(self, data: bytes, hits: list[tuple[int, int]]) -> Read:
         """Confirm the candidate rules on one line and work out what each emits."""
-        confirmed: list[_Said] = []
+        confirmed: list[Said] = []
         prefix: Prefix | None = None
-        whole = data.decode("utf-8", "replace") if len(data) <= 2 * _DATUM_SIDE else None
+        whole = data.decode("utf-8", "replace") if len(data) <= 2 * DATUM_SIDE else None
         for pattern, hit_end in hits:
             planned = self.plan.rules[pattern]
             captures = planned.confirm.search(data, hit_end)
             if captures is None:
                 continue
             if prefix is None:
-                head = data[: 2 * _DATUM_SIDE].decode("utf-8", "replace") if whole is None else whole
+                head = data[: 2 * DATUM_SIDE].decode("utf-8", "replace") if whole is None else whole
                 prefix = parse_prefix(head, self.plan.source)
-            datum = _datum(data, hit_end) if whole is None else whole
+            datum = datum_of(data, hit_end) if whole is None else whole
             if isinstance(planned.rule, AccumulatorRule):
-                confirmed.append(_Said(planned, captures, None, datum))
+                confirmed.append(Said(planned, captures, None, datum))
                 continue
             try:
                 emitted = emit_text(planned.rule, captures)
                 if emitted is not None:
-                    confirmed.append(_Said(planned, captures, emitted, datum))
+                    confirmed.append(Said(planned, captures, emitted, datum))
             except Exception as error:  # noqa: BLE001 -- a decoder that raises must not cost the line its other rules
                 self.crashes.record(planned.rule.provenance, error)
-        return _Read(prefix or _NO_PREFIX, tuple(confirmed))
+        return Read(prefix or _NO_PREFIX, tuple(confirmed))
 
-    def _accumulate(self, said: _Said, segment: Segment, line_num: int, prefix: Prefix) -> None:
+    def _accumulate(self, said: Said, segment: Segment, line_num: int, prefix: Prefix) -> None:
         rule = said.planned.rule
         if not isinstance(rule, AccumulatorRule):
             return
@@ -183,11 +147,11 @@ class LineExtractor:
         for emission, place in emissions:
             number = line_num if place == segment else self.buffer.line_number(place[0])
             line = self.buffer.decode(*place)
-            own = prefix if place == segment else parse_prefix(line[: 2 * _DATUM_SIDE], self.plan.source)
+            own = prefix if place == segment else parse_prefix(line[: 2 * DATUM_SIDE], self.plan.source)
             emitted = emit_accumulated(emission)
-            self._emit(_Said(said.planned, {}, emitted, line[: 2 * _DATUM_SIDE]), emitted, own, place, number)
+            self._emit(Said(said.planned, {}, emitted, line[: 2 * DATUM_SIDE]), emitted, own, place, number)
 
-    def _emit(self, said: _Said, emitted: Emitted, prefix: Prefix, segment: Segment, line_num: int) -> None:
+    def _emit(self, said: Said, emitted: Emitted, prefix: Prefix, segment: Segment, line_num: int) -> None:
         """Count one occurrence; its event is built only when it would be shown, kept as a sample, or is the first."""
         where, key = said.addressed or self._address(said, emitted, prefix, line_num)
         timestamp, stream, events = where.timestamp, self.observation.stream, self.events
@@ -212,7 +176,7 @@ class LineExtractor:
             event.context_before, event.context_after = self._context.around(segment)
         events.add(event)
 
-    def _address(self, said: _Said, emitted: Emitted, prefix: Prefix, line_num: int) -> tuple[_Where, FoldKey]:
+    def _address(self, said: Said, emitted: Emitted, prefix: Prefix, line_num: int) -> tuple[Where, FoldKey]:
         """When, where and under which key an occurrence counts; remembered where no entry has a say in it."""
         rule = said.planned.rule
         where = self._where(line_num - self.observation.first_line, emitted, prefix)
@@ -233,7 +197,7 @@ class LineExtractor:
             said.addressed = where, key
         return where, key
 
-    def _event(self, planned: PlannedRule, emitted: Emitted, prefix: Prefix, where: _Where) -> Event:
+    def _event(self, planned: PlannedRule, emitted: Emitted, prefix: Prefix, where: Where) -> Event:
         """The event of one line; its number, text and context are set by the caller."""
         observation = self.observation
         return Event(
@@ -256,7 +220,7 @@ class LineExtractor:
             node_declared=where.node is not None,
         )
 
-    def _where(self, index: int, emitted: Emitted, prefix: Prefix) -> _Where:
+    def _where(self, index: int, emitted: Emitted, prefix: Prefix) -> Where:
         """When and where: what the rule read, then the entry, the stream, the line's prefix."""
         observation = self.observation
         if self._lines_alone:
@@ -264,10 +228,10 @@ class LineExtractor:
             rank = next((rank for rank in ranks if rank is not None), None)
             clock = Clock.NONE if prefix.timestamp is None else prefix.clock
             node = emitted.node or observation.node or prefix.node
-            return _Where(prefix.timestamp, clock, node, rank, emitted.device or prefix.device)
+            return Where(prefix.timestamp, clock, node, rank, emitted.device or prefix.device)
         timestamp, clock = self._time(index, prefix)
         node = emitted.node or _column(observation.entries.nodes, index) or observation.node or prefix.node
-        return _Where(timestamp, clock, node, self._rank(index, emitted, prefix), emitted.device or prefix.device)
+        return Where(timestamp, clock, node, self._rank(index, emitted, prefix), emitted.device or prefix.device)
 
     def _rank(self, index: int, emitted: Emitted, prefix: Prefix) -> int | None:
         """The entry's rank, else what the rule read, else the line's tag, else the stream's."""
@@ -299,14 +263,6 @@ def _payload(emitted: Emitted, rank: int | None, prefix: Prefix) -> dict[str, st
     if rank is None and prefix.task is not None:
         payload = {**payload, "task": str(prefix.task)}
     return payload
-
-
-def _datum(data: bytes, hit_end: int) -> str:
-    """At most 4 KiB of the line, around where the rule hit."""
-    if len(data) <= 2 * _DATUM_SIDE:
-        return data.decode("utf-8", "replace")
-    start = max(min(hit_end - _DATUM_SIDE, len(data) - 2 * _DATUM_SIDE), 0)
-    return data[start : start + 2 * _DATUM_SIDE].decode("utf-8", "replace")
 
 
 def _column(values: Any, index: int) -> Any:

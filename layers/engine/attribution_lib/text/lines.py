@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from io import BytesIO
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ __all__ = ["MAX_SEGMENT", "TextBuffer", "from_entries", "normalise"]
 
 MAX_SEGMENT = 1 << 20
 """A segment is cut after 1 MiB; the rest of it is dropped and counted."""
+
+_PIECE = 2_000
+"""Entries joined at a time."""
 
 _Raw: TypeAlias = bytes  # inside TextBuffer the name ``bytes`` means the field
 
@@ -117,17 +121,22 @@ def from_entries(lines: Sequence[str], *, first_line: int = 1) -> TextBuffer:
     """The buffer of log entries: entry i is line ``first_line`` + i, also where it contains newlines."""
     if not lines:
         return _buffer(b"", first_line, 0)
-    raw = _encode("\n".join(lines))
+    raw = _joined(lines)
     separators = len(lines) - 1
     if raw.count(b"\n") != separators:
         # What ends no entry becomes a carriage return: a segment's end that is not counted.
-        raw = _encode("\n".join([line.replace("\n", "\r") for line in lines]))
+        raw = _joined([line.replace("\n", "\r") for line in lines])
     return _buffer(raw, first_line, len(raw) - separators)
 
 
-def _encode(text: str) -> bytes:
-    # JSON may hold a lone surrogate ("\ud83d"); its three bytes are invalid UTF-8 and replaced on decoding.
-    return text.encode("utf-8", "surrogatepass")
+def _joined(lines: Sequence[str]) -> bytes:
+    """The lines in UTF-8, piece by piece: memory that is used again is cheaper than fresh memory for a text of all."""
+    raw = BytesIO()
+    for start in range(0, len(lines), _PIECE):
+        text = "\n".join(lines[start : start + _PIECE])
+        # JSON may hold a lone surrogate ("\ud83d"); its three bytes are invalid UTF-8 and replaced on decoding.
+        raw.write((f"\n{text}" if start else text).encode("utf-8", "surrogatepass"))
+    return raw.getvalue()
 
 
 def _buffer(raw: bytes, first_line: int, size: int) -> TextBuffer:

@@ -154,10 +154,11 @@ _WORTHWHILE = 64
 class Forms:
     """Forms in their order of trial, and which of them is the first that fits."""
 
-    __slots__ = ("_forms", "_joined", "_places", "_tried")
+    __slots__ = ("_forms", "_joined", "_places", "_tried", "_worthwhile")
 
-    def __init__(self, forms: tuple[Form, ...]) -> None:
+    def __init__(self, forms: tuple[Form, ...], *, worthwhile: int = _WORTHWHILE) -> None:
         self._forms = forms
+        self._worthwhile = worthwhile
         self._joined: Callable[[str, int], re.Match[str] | None] | None = None
         self._places: dict[int, int] = {}
         """Where a group that ends an alternative of the joined pattern: which form that is."""
@@ -167,21 +168,21 @@ class Forms:
         """The form that the text at ``start`` has, with its match; None when it has none."""
         if self._joined is None:
             self._tried += 1
-            if self._tried == _WORTHWHILE:
-                self._join()
-            return self._one_by_one(line, start, draft, 0)
+            if self._tried <= self._worthwhile:
+                return self._one_by_one(line, start, draft, 0)
+            self._joined = self._join()
         found = self._joined(line, start)
         if found is None:
             return None
         return self._one_by_one(line, start, draft, self._places[found.lastindex or 0])
 
-    def _join(self) -> None:
+    def _join(self) -> Callable[[str, int], re.Match[str] | None]:
         """One pattern of all: its first alternative that matches is the first form whose pattern does."""
         joined = re.compile(
             "|".join(_alternative(form.regex.pattern, at) for at, form in enumerate(self._forms)), re.ASCII
         )
         self._places = {group: int(name[1:]) for name, group in joined.groupindex.items() if name[0] == "f"}
-        self._joined = joined.match
+        return joined.match
 
     def _one_by_one(self, line: str, start: int, draft: Draft, index: int) -> tuple[Form, re.Match[str]] | None:
         for form in self._forms[index:]:

@@ -85,6 +85,7 @@ def test_without_the_controller_the_command_line_says_where_output_is() -> None:
     found = discovered(Recorded(controller=None), since="1h")
     assert [place.name for place in found["test:1:0"].places] == ["/home/ada/%x-%j.out"]
     assert [place.name for place in found["test:4:0"].places] == ["slurm-%j.out"]
+    assert "output guessed" in found["test:4:0"].notes[0]
 
 
 def test_only_columns_are_asked_for_that_this_sacct_knows() -> None:

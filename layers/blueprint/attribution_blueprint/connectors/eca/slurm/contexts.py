@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from attribution_blueprint.connectors.eca.slurm.output_files import appends, output_patterns
+from attribution_blueprint.connectors.eca.slurm.output_files import appends, guessed, output_patterns
 from attribution_blueprint.connectors.log.slurm_patterns import RAW_JOB_ID
 from attribution_blueprint.context import EvidencePlace, ExecutionContext, PlaceKind
 from attribution_blueprint.errors import DiscoveryError
@@ -24,6 +24,10 @@ __all__ = ["Attempt", "ContextMaker", "attempts_of", "meant", "ran"]
 
 _log = logging.getLogger(__name__)
 _SHELL_OFFSET = 128
+_GUESSED = (
+    "output guessed: this Slurm (before 24.05) forgets what a job's script says of it some minutes after its end; "
+    "name the files, as in --connector eca slurm output '/scratch/logs/%x-%j.out'"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,8 @@ class ContextMaker:
             return (), ("output unknown: a later attempt has written to the same files",)
         # Only the first component of a heterogeneous job runs the script; the others' files are never made.
         patterns = output_patterns(attempt.components[0], self.output)
-        return tuple(EvidencePlace(PlaceKind.FILE, path) for path in dict.fromkeys(patterns)), ()
+        notes = (_GUESSED,) if guessed(attempt.components[0], self.output) else ()
+        return tuple(EvidencePlace(PlaceKind.FILE, path) for path in dict.fromkeys(patterns)), notes
 
 
 def _state(row: SlurmJob) -> str:

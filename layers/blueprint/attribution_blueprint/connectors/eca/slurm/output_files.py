@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from attribution_blueprint.connectors.eca.slurm.rows import SlurmJob
 
-__all__ = ["appends", "output_patterns"]
+__all__ = ["appends", "guessed", "output_patterns"]
 
 _OUTPUT = re.compile(r"-[oe](?P<short>.+)|--(?:output|error)=(?P<long>.+)")
 _TAKES_NEXT = re.compile(
@@ -32,6 +32,11 @@ def output_patterns(job: SlurmJob, fallback: Sequence[str]) -> list[str]:
         own = _of_line(job.submit_line) or list(fallback) or [_default(job)]
     of_steps = [path for step in job.steps for path in _of_line(step.submit_line)]
     return [path for path in dict.fromkeys([*own, *of_steps]) if path not in ("/dev/null", "none")]
+
+
+def guessed(job: SlurmJob, fallback: Sequence[str]) -> bool:
+    """Whether nothing says where it wrote: its script may, but Slurm before 24.05 forgets that with the job."""
+    return job.stdout is None and not fallback and not _of_line(job.submit_line)
 
 
 def appends(job: SlurmJob) -> bool:

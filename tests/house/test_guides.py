@@ -1,0 +1,50 @@
+"""What guides show can be run: each configuration is read, each command's options are there, each query is answered."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from attribution_blueprint.settings import read_configuration
+from attribution_cli.main import main
+from attribution_service.verdict_database import VerdictDatabase
+
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs" / "use-cases.md").read_text(encoding="utf-8")
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"```{kind}\n(.*?)```", GUIDE, re.DOTALL)
+
+
+@pytest.mark.parametrize("text", blocks("toml"), ids=lambda text: text.splitlines()[0].removeprefix("# "))
+def test_a_configuration_of_a_guide_is_read(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "site.toml"
+    file.write_text(text, encoding="utf-8")
+    assert read_configuration(file, {}).of("log")
+
+
+COMMANDS = [line.removeprefix("$ ") for block in blocks("console") for line in block.splitlines()]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_of_a_guide_has_the_options_that_it_is_given(line: str) -> None:
+    words = shlex.split(line.partition(" > ")[0], comments=True)
+    assert words[0] == "attribution"
+    told = CliRunner().invoke(main, [words[1], "--help"])
+    assert told.exit_code == 0
+    for option in (word for word in words if word.startswith("--")):
+        assert option in told.output
+
+
+@pytest.mark.parametrize("query", blocks("sql"))
+def test_a_query_of_a_guide_is_answered(query: str, tmp_path: Path) -> None:
+    VerdictDatabase.open(tmp_path / "v.db").close()
+    with closing(sqlite3.connect(tmp_path / "v.db")) as connection:
+        assert connection.execute(query).fetchall() == []

@@ -238,6 +238,7 @@ def interpreter(settings: Settings | None = None, *, aws: bool = False) -> Itera
     with ExitStack() as stack:
         stack.enter_context(patch.object(botocore.session, "create_loader", lambda *_: _LOADER))
         stack.enter_context(mock_aws(config=config))  # type: ignore[arg-type]  # moto's own type lags
+        boto3.client("s3", region_name=REGION).create_bucket(Bucket=BUCKET)  # a result writer's, whatever the store
         clients = _aws_clients() if aws else (None, None)
         store = _aws_store(*clients) if aws else stack.enter_context(_local())
         service = Service(store, ENGINE, time.time, settings or Settings())
@@ -251,7 +252,6 @@ def interpreter(settings: Settings | None = None, *, aws: bool = False) -> Itera
 
 def _aws_clients() -> tuple[Any, Any]:
     s3, dynamodb = aws_clients(region=REGION)
-    s3.create_bucket(Bucket=BUCKET)
     dynamodb.create_table(**table_definition("sessions", SESSION_INDEXES))
     dynamodb.create_table(**table_definition("verdicts", VERDICT_INDEXES))
     return s3, dynamodb

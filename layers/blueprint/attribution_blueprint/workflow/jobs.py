@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -129,11 +130,15 @@ def discover_fleet(host: WorkflowHost, request: FleetRequest, execution: str) ->
     asked = f"{request.adapter} {json.dumps(request.query)}"
     started = host.rows.begin(run_id, source=asked, runner=execution).started_at
     contexts = _discovered(host.configuration(), request.adapter, request.query)
-    objects, references = host.service.store.objects, []
-    for context in contexts:
+    objects = host.service.store.objects
+
+    def keep(context: ExecutionContext) -> str:
         key = ContextKeys(run_id, context.key).document
         objects.put(key, dump_context(context))
-        references.append(host.reference(key))
+        return host.reference(key)
+
+    with ThreadPoolExecutor(host.service.settings.fetch_threads, thread_name_prefix="context") as pool:
+        references = list(pool.map(keep, contexts))
     objects.put(manifest_key(run_id), json.dumps(references).encode())
     host.rows.expect(run_id, len(references))
     return Manifest(

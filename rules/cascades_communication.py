@@ -169,13 +169,9 @@ def root_explains_communication(context: RefinerContext) -> None:
     symptom = context.registry.get(choice.root.symptom)
     if symptom.outcome is Outcome.COMMUNICATION_FAILURE or context.registry.sub_domain(symptom.name) is SubDomain.NONE:
         return
-    for event in context.my_bad_nodes:
-        if _is_communication(context, event) and not _precedes(event, choice.root):
+    for event in context.my_bad_nodes.of(context.registry.resolve([outcomes(Outcome.COMMUNICATION_FAILURE)])):
+        if not _precedes(event, choice.root):
             context.event_stream.discard(event, by="RootExplainsCommunication", explained_by=choice.root)
-
-
-def _is_communication(context: RefinerContext, event: Event) -> bool:
-    return event.symptom is not None and context.registry.get(event.symptom).outcome is Outcome.COMMUNICATION_FAILURE
 
 
 def _precedes(event: Event, root: Event) -> bool:

@@ -61,24 +61,26 @@ class FirstFailures:
         return found
 
 
-_ByTime = tuple[list[int], list["Event"]]
+_ByTime = tuple[list[int], list["Event"], bool]
+"""Times, ascending; the failures that started then; whether they stand in the order of ``before`` throughout."""
 
 
 def _by_time(failures: Iterable[Event]) -> _ByTime | None:
-    """Times, ascending, and the failures that started then; None when one has none."""
+    """The failures by time; None when one has none."""
     timed = [(failure.first.timestamp, failure) for failure in dict.fromkeys(failures)]
     started = [(at, failure) for at, failure in timed if at is not None]
     if len(started) < len(timed):
         return None
-    started.sort(key=itemgetter(0))
-    return [at for at, _ in started], [failure for _, failure in started]
+    one_stream = len({(failure.source, failure.stream) for _, failure in started}) == 1
+    started.sort(key=(lambda pair: (pair[0], pair[1].first.line_num or 0)) if one_stream else itemgetter(0))
+    return [at for at, _ in started], [failure for _, failure in started], one_stream
 
 
 def _first_by_time(
     timed: _ByTime, event: Event, low: int, at: int, explains: Callable[[Event, Event], bool]
 ) -> Event | None:
     """The earliest that explains is met first, and none after the event need be asked."""
-    times, failures = timed
+    times, failures, ordered = timed
     found: Event | None = None
     found_at = None
     for index in range(bisect_left(times, low), bisect_right(times, at)):
@@ -87,6 +89,8 @@ def _first_by_time(
         failure = failures[index]
         if _counts(failure, event, explains) and (found is None or before(failure, found)):
             found, found_at = failure, times[index]
+            if ordered:
+                break
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections import defaultdict
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -66,18 +67,12 @@ class EventIndex:
 
     __slots__ = ("_attribute", "_groups")
 
-    def __init__(self, attribute: str, events: Iterable[Event]) -> None:
+    def __init__(self, attribute: str, events: list[Event]) -> None:
         """``events`` in order."""
         self._attribute = attribute
-        groups: dict[str, list[Event]] = {}
-        value_of = attrgetter(attribute)
-        for event in events:
-            value = value_of(event)
-            group = groups.get(value)
-            if group is None:
-                groups[value] = [event]
-            else:
-                group.append(event)
+        groups: defaultdict[str, list[Event]] = defaultdict(list)
+        for value, event in zip(map(attrgetter(attribute), events), events, strict=True):
+            groups[value].append(event)
         groups.pop(None, None)  # type: ignore[call-overload] # an attribute may be null
         self._groups = {value: OrderedEvents(group) for value, group in groups.items()}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attribution_lib.events.stream import event_order
 from attribution_lib.phases.ending import is_independent
-from attribution_lib.phases.path import is_off_path, path_nodes
+from attribution_lib.phases.path import path_nodes
 from attribution_lib.rules.contexts import OutcomeChoice
 from attribution_lib.rules.model import Scope
 from attribution_lib.taxonomy import Confidence, Outcome, SubDomain, sub_domain_of
@@ -94,14 +94,16 @@ def decide(
 
 def _split(field: list[_Bearing], nodes: frozenset[str]) -> tuple[list[_Bearing], list[_Bearing]]:
     """What stands on the path or nowhere in particular, and what does not; all is on the path when else nothing is."""
-    aside = _in_order(
-        _Bearing(one.symptom, [event for event in one.events if is_off_path(event, nodes)])
-        for one in field
-        if nodes and is_blamable(one.symptom)
-    )
-    off = {id(event) for one in aside for event in one.events}
-    on_path = _in_order(_Bearing(one.symptom, [event for event in one.events if id(event) not in off]) for one in field)
-    return (on_path, aside) if on_path else (field, [])
+    placed = [one for one in field if is_blamable(one.symptom)] if nodes else []
+    on_path = [one for one in field if not (nodes and is_blamable(one.symptom))]
+    aside = []
+    for one in placed:
+        off = [event for event in one.events if event.node is not None and event.node not in nodes]
+        aside.append(_Bearing(one.symptom, off))
+        near = [event for event in one.events if event.node is None or event.node in nodes] if off else one.events
+        on_path.append(_Bearing(one.symptom, near))
+    on_path = _in_order(on_path)
+    return (on_path, _in_order(aside)) if on_path else (field, [])
 
 
 def _choose(field: Sequence[_Bearing], *, uncertain: bool) -> OutcomeChoice:

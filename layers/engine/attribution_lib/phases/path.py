@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from attribution_lib.events.event import EventType
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Iterable
 
     from attribution_lib.events.event import Event
     from attribution_lib.events.stream import EventStream
     from attribution_lib.job.model import JobInfo
     from attribution_lib.rules.registry import GeneratedSymptomRegistry
 
-__all__ = ["is_off_path", "path_nodes"]
+__all__ = ["path_nodes"]
 
 _FAILURE_RANK = 300
 """From this rank on a symptom is a sign of the failure (a consequence or a cause), not an echo or noise."""
@@ -40,11 +40,6 @@ def path_nodes(stream: EventStream, job: JobInfo, registry: GeneratedSymptomRegi
         if isinstance(peer, str) and peer in known:  # an address that nothing maps to a node says no place
             nodes.add(peer)
     return frozenset(nodes)
-
-
-def is_off_path(event: Event, nodes: Container[str]) -> bool:
-    """Whether an event about a machine stands on one off the path; one without a place never does."""
-    return event.node is not None and event.node not in nodes
 
 
 def _first_of_each_untimed_stream(failures: Iterable[Event]) -> list[Event]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, overload
@@ -41,7 +42,7 @@ class BadEvents(Sequence["Event"]):
     def __init__(self, events: Iterable[Event]) -> None:
         """``events`` in event order."""
         self._events = list(events)
-        self._groups: dict[str | None, list[Event]] | None = None
+        self._groups: defaultdict[str | None, list[Event]] | None = None
         self._places: dict[tuple[CascadeScope, str], dict[Hashable, Causes]] = {}
 
     def __iter__(self) -> Iterator[Event]:
@@ -89,13 +90,10 @@ class BadEvents(Sequence["Event"]):
     def _by_symptom(self) -> dict[str | None, list[Event]]:
         groups = self._groups
         if groups is None:
-            groups = self._groups = {}
+            groups = self._groups = defaultdict(list)
             for event in self._events:
-                found = groups.get(event.symptom)
-                if found is None:
-                    groups[event.symptom] = [event]
-                else:
-                    found.append(event)
+                groups[event.symptom].append(event)
+            groups.default_factory = None
         return groups
 
 

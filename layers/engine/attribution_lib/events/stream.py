@@ -14,7 +14,7 @@ from attribution_lib.events.event import Clock, Event, EventState, EventType, Ex
 from attribution_lib.events.ordered import EventIndex, OrderedEvents, event_order, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
 __all__ = ["EventStream", "event_order"]
 
@@ -29,8 +29,9 @@ class EventStream:
         self._all = OrderedEvents(in_order(events))
         self._indexes: dict[str, EventIndex] = {}
         """By attribute, each made when first asked for."""
-        self._current: dict[str, list[Event]] = {}
-        """The events of a type that are not discarded, until one changes."""
+        self._current: dict[str, tuple[int, list[Event]]] = {}
+        """{type: how many events had changed, those that were not discarded then}."""
+        self._changes = 0
         self.uncertain_clearing = False
         """True once a discard that lacked time or place cleared a contender: confidence is then at most medium."""
 
@@ -74,9 +75,9 @@ class EventStream:
 
         ``symptom`` and ``rule`` take one name or several. By them and by ``source`` and ``type`` events are indexed.
         """
-        found = self._candidates({"symptom": symptom, "rule": rule, "source": source, _TYPE: type})
-        if active:
-            found = [event for event in found if event.state is not EventState.DISCARDED]
+        if type is not None and active and (symptom, rule, source, node, since) == (None,) * 5:
+            return self._current_of(type).copy()
+        found = self._candidates({"symptom": symptom, "rule": rule, "source": source, _TYPE: type}, active=active)
         if node is not None:
             found = [event for event in found if event.node == node]
         if since is not None:
@@ -91,32 +92,34 @@ class EventStream:
         source: str | None = None,
     ) -> list[Event]:
         """Active bad-node events, of these symptoms, rules and source or of all, in order."""
-        if symptoms is None and rules is None and source is None:
-            return self._all_of(EventType.BAD_NODE).copy()
         return self.events(symptom=symptoms, rule=rules, source=source, type=EventType.BAD_NODE)
 
-    def _all_of(self, event_type: EventType) -> list[Event]:
-        """Many rules ask for the same one after the other; the list is not for changing."""
-        found = self._current.get(event_type)
-        if found is None:
-            found = self._current[event_type] = self.events(type=event_type)
+    def _current_of(self, event_type: str) -> list[Event]:
+        """All of a type that are not discarded; many rules ask for the same one after the other."""
+        known = self._current.get(event_type)
+        if known is not None and known[0] == self._changes:
+            return known[1]
+        found = self._index(_TYPE).of((event_type,)) if known is None else known[1]
+        found = _active(found, (event_type,))
+        self._current[event_type] = (self._changes, found)
         return found
 
-    def _candidates(self, wanted: Mapping[str, str | Iterable[str] | None]) -> list[Event]:
+    def _candidates(self, wanted: Mapping[str, str | Iterable[str] | None], *, active: bool) -> list[Event]:
         """Events by attributes: looked up by the one that narrows most, compared in the others."""
         names = {
             attribute: frozenset((values,) if isinstance(values, str) else values)
             for attribute, values in wanted.items()
             if values is not None
         }
-        if not names:
-            return self._all.events
-        narrowest = min(names, key=lambda attribute: self._index(attribute).size(names[attribute]))
-        found = self._index(narrowest).of(names[narrowest])
+        found = self._all.events
+        if names:
+            narrowest = min(names, key=lambda attribute: self._index(attribute).size(names[attribute]))
+            found = self._index(narrowest).of(names.pop(narrowest) if narrowest != _TYPE else names[_TYPE])
+        if active:
+            found = _active(found, names.pop(_TYPE, None))
         for attribute, values in names.items():
-            if attribute != narrowest or attribute == _TYPE:  # an event may have left its type
-                value_of = attrgetter(attribute)
-                found = [event for event in found if value_of(event) in values]
+            value_of = attrgetter(attribute)
+            found = [event for event in found if value_of(event) in values]
         return found
 
     def _index(self, attribute: str) -> EventIndex:
@@ -142,7 +145,8 @@ class EventStream:
         event.state = EventState.DEMOTED
         event.changed_by = by
         event.explained_by = _explained(explained_by)
-        self._current.clear()
+        self._changes += 1
+        self._current.pop(EventType.INTERESTING_NODE, None)
         if _TYPE in self._indexes:
             self._indexes[_TYPE].add(event)
 
@@ -158,7 +162,7 @@ class EventStream:
         event.state = EventState.DISCARDED
         event.changed_by = by
         event.explained_by = _explained(explained_by)
-        self._current.clear()
+        self._changes += 1
         self.uncertain_clearing = self.uncertain_clearing or uncertain
 
     def emit(  # noqa: PLR0913 -- what may differ from the event it is derived from, all keyword-only
@@ -191,6 +195,16 @@ class EventStream:
         event.state, event.original_type, event.changed_by, event.explained_by = EventState.ACTIVE, None, None, None
         event.derived_from = derived_from.rule
         return self.add(event)
+
+
+def _active(events: list[Event], types: Collection[str] | None) -> list[Event]:
+    """Those that are not discarded; of these types, where some are given: an event may have left its type."""
+    if types is None:
+        return [event for event in events if event.state is not EventState.DISCARDED]
+    if len(types) > 1:
+        return [event for event in events if event.state is not EventState.DISCARDED and event.event_type in types]
+    (only,) = types
+    return [event for event in events if event.state is not EventState.DISCARDED and event.event_type == only]
 
 
 def _explained(by: Event | ExplainedBy | None) -> ExplainedBy | None:

@@ -99,8 +99,8 @@ def symptom_rows(told: Iterable[Telling]) -> list[SymptomRow]:
 
 def _symptom_row(told: Telling) -> SymptomRow:
     head = told.head
-    firsts = {event.first[0] for event in told.events}
-    lasts = {event.last[0] for event in told.events}
+    firsts = [at for event in told.events if (at := event.first[0]) is not None]
+    lasts = [at for event in told.events if (at := event.last[0]) is not None]
     return SymptomRow(
         symptom=head.symptom or "",
         source=head.source,
@@ -109,8 +109,8 @@ def _symptom_row(told: Telling) -> SymptomRow:
         nodes=len(told.nodes),
         node_list=sorted(told.nodes)[:NODE_LIST_LIMIT],
         ranks=len({event.rank for event in told.events} - {None}),
-        first_seen=rfc3339(min((at for at in firsts if at is not None), default=None)),
-        last_seen=rfc3339(max((at for at in lasts if at is not None), default=None)),
+        first_seen=rfc3339(min(firsts, default=None)),
+        last_seen=rfc3339(max(lasts, default=None)),
         changed_by=head.changed_by,
         explained_by=head.explained_by.symptom if head.explained_by else None,
         rule=head.rule,

@@ -156,15 +156,17 @@ class LineExtractor:
         where, key = said.addressed or self._address(said, emitted, prefix, line_num)
         timestamp, stream, events = where.timestamp, self.observation.stream, self.events
         declared = where.node is not None
-        if events.bump(key, timestamp, stream, line_num, prefix.repeated, declared=declared):
-            return
-        if not said.digest:
-            said.digest = digest_of_text(said.datum)
-        sample = Sample(timestamp, stream, line_num, said.digest, said.datum)
-        if events.sample(key, sample, prefix.repeated, declared=declared):
-            return
         rule = said.planned.rule
-        if getattr(rule, "fold", "") == "last" and emitted.event_type != EventType.BAD_NODE:
+        fold = getattr(rule, "fold", "")
+        if not fold:
+            if events.bump(key, timestamp, stream, line_num, prefix.repeated, declared=declared):
+                return
+            if not said.digest:
+                said.digest = digest_of_text(said.datum)
+            sample = Sample(timestamp, stream, line_num, said.digest, said.datum)
+            if events.sample(key, sample, prefix.repeated, declared=declared):
+                return
+        elif fold == "last" and emitted.event_type != EventType.BAD_NODE:
             payload = _payload(emitted, where.rank, prefix)
             place = Position(timestamp, stream, line_num)
             latest = Latest(place, payload, said.datum, self.observation.observation_id, prefix.repeated, declared)

@@ -110,6 +110,8 @@ class Served:
     unaware: Mapping[str, str] = field(default_factory=dict)
     """Faults that it cannot know of, and why."""
     places: tuple[EvidencePlace, ...] = ()
+    requests: int = 1
+    """How often it asks to get or write one thing."""
 
     def made(self, url: str, **more: Any) -> Any:
         """The connector, asking this server."""
@@ -128,6 +130,14 @@ EVENT = {"timestamp": START * 1000, "message": "hello"}
 SERIES = {"metric": {"__name__": "DCGM_FI_DEV_GPU_TEMP", "Hostname": "n-1"}, "values": [[START, "71"]]}
 BATCH_JOB = {"jobId": "a", "jobName": "t", "status": "FAILED", "attempts": [{"container": {"exitCode": 1}}]}
 TRAINING = {"TrainingJobName": "x", "TrainingJobStatus": "Failed", "TrainingEndTime": START + 60}
+STORED = {
+    "pk": {"S": "alps#7"},
+    "sk": {"S": "000000#01M8M9DSAHJZQWVBGR8G23MW3R"},
+    "run_id": {"S": "01M8M9DSAHJZQWVBGR8G23MW3R"},
+    "at": {"N": "1795977308"},
+    "cluster_day": {"S": "alps#2026-11-29"},
+}
+"""What a table holds of the verdict once it is written: the sink looks at it again."""
 XML = "http://s3.amazonaws.com/doc/2006-03-01/"
 
 
@@ -269,7 +279,10 @@ SERVED = (
     Served(
         "output", "webhook", {"allow_http": True, "allow_private": True}, b"", unaware={"wrong": "any 2xx is taken"},
     ),
-    Served("output", "dynamodb", {"region": "us-east-1", "table": "verdicts"}, b"{}", "output dynamodb: table", **AWS),
+    Served(
+        "output", "dynamodb", {"region": "us-east-1", "table": "verdicts"}, _text({"Items": [STORED], "Count": 1}),
+        "output dynamodb: table", requests=5, **AWS,
+    ),
     Served(
         "output", "eventbridge", {"region": "us-east-1"}, _text({"FailedEntryCount": 0, "Entries": [{"EventId": "1"}]}),
         "output eventbridge: bus", **AWS,

@@ -48,7 +48,7 @@ def settle(service: Service, run: RunItem) -> int:
 def _runs(service: Service, run: RunItem) -> list[Item]:
     """The runs of the attempt, without their bodies."""
     items = service.store.verdicts.query(run.pk, run_prefix(run.attempt))
-    return [{name: value for name, value in item.items() if name not in ("body", "object")} for item in items]
+    return [{name: value for name, value in item.items() if name not in ("body", "object", "packed")} for item in items]
 
 
 def _told(runs: Sequence[Item]) -> list[Item]:

@@ -33,4 +33,4 @@ def translated(action: str, address: str) -> Iterator[None]:
     except ClientError as error:
         raise StoreError(f"{action} {address[:200]!r}: {error_code(error) or http_status(error)}") from error
     except BotoCoreError as error:
-        raise StoreError(f"{action} {address[:200]!r}: {type(error).__name__}") from error
+        raise StoreError(f"{action} {address[:200]!r}: {type(error).__name__}: {str(error)[:200]}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
@@ -51,3 +52,54 @@ def test_the_layer_holds_nothing_that_is_not_imported() -> None:
 
 def test_the_tests_run_with_the_matcher_that_the_layer_holds() -> None:
     assert version("hyperscan") == pinned()["hyperscan"]
+
+
+# ---- the layer of the connectors
+
+
+BLUEPRINT = LAYER.parent / "blueprint"
+LOADED = """
+import importlib.util, sys
+from attribution_blueprint.frameworks import FRAMEWORKS, component_class
+for framework in FRAMEWORKS.values():
+    for component in framework.components:
+        if component.name != "sqlite":  # a file on one machine
+            component_class(component)
+for file in sys.argv[1:]:
+    spec = importlib.util.spec_from_file_location("app", file)
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+files = {name.partition(".")[0]: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}
+print(*sorted(name for name, file in files.items() if "site-packages" in file))
+"""
+BROUGHT_ALONG = {
+    "annotated-types",
+    "dateutil",
+    "jmespath",
+    "pydantic-core",
+    "python-dateutil",
+    "s3transfer",
+    "six",
+    "typing-extensions",
+    "typing-inspection",
+}
+"""By boto3, pydantic and Powertools."""
+OPTIONAL = {"brotli", "certifi", "setuptools", "zstandard"}
+"""Used where they are there; setuptools by this interpreter itself."""
+
+
+def test_the_functions_of_workflows_import_what_the_two_layers_hold() -> None:
+    functions = [LAYER.parents[1] / "functions" / name / "app.py" for name in ("discover", "collect", "write")]
+    done = subprocess.run(  # noqa: S603 -- our own interpreter
+        [sys.executable, "-c", LOADED, *map(str, functions)],
+        env={"PYTHONPATH": f"{LAYER}:{BLUEPRINT}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    known = packages_distributions()
+    loaded = {normal(known[module][0]) for module in done.stdout.split() if module in known}
+    pins = dict(re.findall(r"([A-Za-z][\w.-]+)==([\w.]+)", (BLUEPRINT / "requirements.txt").read_text()))
+    held = {*pinned(), *map(normal, pins), *OF_THE_RUNTIME, *BROUGHT_ALONG, *OPTIONAL}
+    assert loaded - held == set()
+    assert set(pins) - loaded == set()
+    assert {name: version(name) for name in pins} == pins

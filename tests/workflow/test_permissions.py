@@ -159,6 +159,13 @@ def test_the_fleet_may_wait_for_executions_of_the_job_workflow() -> None:
     assert all(rule in by_action[f"events:{name}"] for name in ("PutTargets", "PutRule", "DescribeRule"))
 
 
+@pytest.mark.parametrize("machine", ["job", "fleet"])
+def test_a_state_machine_may_do_on_everything_only_what_aws_lets_nobody_narrow(machine: str) -> None:
+    everything = [one["Action"] for one in _statements(machine) if one["Resource"] == "*"]
+    assert {action.partition(":")[0] for actions in everything for action in actions} == {"logs", "xray"}
+    assert all("Log" in action or "ResourcePolic" in action or "Put" in action for one in everything for action in one)
+
+
 def _statements(machine: str) -> Iterator[dict[str, Any]]:
     (policy,) = RESOURCES[f"{machine.capitalize()}WorkflowRole"]["Properties"]["Policies"]
     for statement in policy["PolicyDocument"]["Statement"]:

@@ -78,11 +78,11 @@ def _ticks(places: dict[float, float], end: float) -> Iterable[DrawnTick]:
         moment = datetime.fromtimestamp(when, tz=UTC)
         today = moment.date().isoformat()
         text = moment.strftime("%H:%M:%S") if day in ("", today) else moment.strftime("%m-%d %H:%M")
-        half = _TICK_ROOM / 2 - 8
-        if x - last < _TICK_ROOM:
+        middle = min(x, end - _TICK_ROOM / 2 + 8)
+        if middle - last < _TICK_ROOM:
             continue
-        last, day = x, today
-        yield DrawnTick(x, min(x, end - half), text)
+        last, day = middle, today
+        yield DrawnTick(x, middle, text)
 
 
 def _gaps(places: dict[float, float]) -> Iterable[DrawnBand]:

@@ -189,6 +189,14 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path, content: bytes | 
     assert (result.exit_code, str(path) in result.stderr) == (2, True)
 
 
+def test_a_table_without_a_region_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_DEFAULT_REGION", "AWS_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    result = CliRunner().invoke(serve, ["--port", "0", "--data", str(tmp_path), "--verdicts", "dynamodb:verdicts"])
+    assert (result.exit_code, "a region" in result.stderr) == (2, True)
+
+
 def test_a_demo_takes_no_data_of_its_own(tmp_path: Path) -> None:
     result = CliRunner().invoke(serve, ["--demo", "--data", str(tmp_path)])
     assert (result.exit_code, "--demo" in result.stderr) == (2, True)

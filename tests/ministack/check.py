@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lifecycle import drive
+from pages import drive_pages, issuing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,10 +52,11 @@ def main() -> int:
         build(tools)
         built = time.monotonic()
         cold_start(tools)
-        with emulator(tools) as endpoint:
-            deploy(tools, endpoint)
+        with emulator(tools) as endpoint, issuing() as issuer:
+            deploy(tools, endpoint, issuer.url)
             deployed = time.monotonic()
             drive(endpoint, STACK, REGION)
+            drive_pages(endpoint, STACK, REGION, issuer)
         ended = time.monotonic()
     print(f"build {built - started:.0f} s, deploy {deployed - built:.0f} s, lifecycle {ended - deployed:.0f} s")  # noqa: T201 -- the result
     return 0
@@ -93,8 +95,8 @@ def cold_start(tools: Tools) -> None:
         raise SystemExit(msg)
 
 
-def deploy(tools: Tools, endpoint: str) -> None:
-    """As to AWS, with another endpoint and its credentials."""
+def deploy(tools: Tools, endpoint: str, issuer: str) -> None:
+    """As to AWS, with another endpoint and its credentials; with the dashboard."""
     sam(
         tools,
         {"AWS_ENDPOINT_URL": endpoint, **credentials()},
@@ -111,6 +113,7 @@ def deploy(tools: Tools, endpoint: str) -> None:
         REGION,
         "--parameter-overrides",
         f"Runtime=python{tools.runtime}",
+        f"DashboardIssuer={issuer}",
     )
 
 

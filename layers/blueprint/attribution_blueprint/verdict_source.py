@@ -10,6 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from attribution_blueprint.errors import EvidenceError
+from attribution_service.errors import StoreError
 from attribution_service.service import Service
 from attribution_service.verdict_database import DatabaseVersionError, VerdictDatabase
 from dashboard.readers.sqlite import SqliteReader
@@ -88,7 +89,13 @@ def _tables(place: VerdictPlace) -> Store:
     try:
         # boto3 is slow to import and not installed where nobody uses AWS.
         from attribution_service.stores.aws import AwsNames, open_aws  # noqa: PLC0415 -- see above
+        from attribution_service.stores.aws_errors import translated  # noqa: PLC0415 -- see above
     except ImportError as error:
         msg = "--verdicts dynamodb: needs boto3; install gpu-job-attribution[aws]"
         raise EvidenceError(msg) from error
-    return open_aws(AwsNames(place.bucket or "none", "none", place.name))
+    try:
+        with translated("open", place.name):
+            return open_aws(AwsNames(place.bucket or "none", "none", place.name))
+    except StoreError as error:
+        msg = f"--verdicts dynamodb:{place.name}: {error}; expected AWS credentials and a region, as for the AWS CLI"
+        raise EvidenceError(msg) from error

@@ -1,10 +1,11 @@
-"""Events of API Gateway (proxy format 1.0) to requests for pages, and answers back; the local server sends the same."""
+"""Events of an HTTP API (format 2.0) to requests for pages, and answers back; the local server sends the same."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
 
 from attribution_service.http.access import caller_of
 from dashboard.pages.exchange import PageRequest
@@ -23,36 +24,43 @@ _TEXTS = ("text/", "application/json", "image/svg")
 
 def has_claims(event: Mapping[str, Any]) -> bool:
     """Whether an authorizer vouches for the caller."""
-    return bool(((event.get("requestContext") or {}).get("authorizer") or {}).get("claims"))
+    return bool(_claims(event))
 
 
 def read_event(event: Mapping[str, Any], access: Access) -> PageRequest:
-    """The request of an event; its path stays percent-encoded."""
+    """The request of an event; its path stays percent-encoded where the gateway leaves it so."""
     context = event.get("requestContext") or {}
     stage = str(context.get("stage") or _DEFAULT_STAGE)
-    path = str(event.get("path") or "/")
+    path = str(event.get("rawPath") or "/")
     base = f"/{stage}" if path == f"/{stage}" or path.startswith(f"/{stage}/") else ""
-    many = event.get("multiValueQueryStringParameters") or {}
+    many = parse_qs(str(event.get("rawQueryString") or ""), keep_blank_values=True, errors="replace")
     headers = {str(name).lower(): str(value) for name, value in (event.get("headers") or {}).items()}
+    if event.get("cookies"):
+        headers["cookie"] = "; ".join(map(str, event["cookies"]))
+    claims = _claims(event)
     return PageRequest(
-        method=str(event.get("httpMethod") or "GET").upper(),
+        method=str((context.get("http") or {}).get("method") or "GET").upper(),
         path=path.removeprefix(base) or "/",
-        query={str(name): tuple(map(str, values)) for name, values in many.items()},
+        query={name: tuple(values) for name, values in many.items()},
         headers=headers,
         body=_body(event),
-        caller=caller_of(event, access),
+        caller=caller_of({"requestContext": {"authorizer": {"claims": claims}}} if claims else {}, access),
         base=base,
     )
+
+
+def _claims(event: Mapping[str, Any]) -> dict[str, str]:
+    """The token's claims; a list among them comes as ``[prod dev]``."""
+    jwt = ((event.get("requestContext") or {}).get("authorizer") or {}).get("jwt") or {}
+    return {str(name): str(value).strip("[]") for name, value in (jwt.get("claims") or {}).items()}
 
 
 def proxy_answer(answer: PageAnswer, *, with_body: bool = True) -> dict[str, Any]:
     """The answer as the gateway takes it; what is no text goes as Base64."""
     text = answer.content_type.startswith(_TEXTS)
     body = (answer.body.decode() if text else base64.b64encode(answer.body).decode()) if with_body else ""
-    headers = {"Content-Type": [answer.content_type], **{name: [value] for name, value in answer.headers.items()}}
-    if answer.cookies:
-        headers["Set-Cookie"] = list(answer.cookies)
-    return {"statusCode": answer.status, "multiValueHeaders": headers, "body": body, "isBase64Encoded": not text}
+    made = {"statusCode": answer.status, "headers": {"Content-Type": answer.content_type, **answer.headers}}
+    return {**made, "cookies": list(answer.cookies), "body": body, "isBase64Encoded": not text}
 
 
 def _body(event: Mapping[str, Any]) -> bytes:

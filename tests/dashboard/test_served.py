@@ -112,16 +112,18 @@ def host(folder: Path) -> Iterator[Host]:
 
 
 def _event(path: str, claims: dict[str, str] | None) -> dict[str, Any]:
-    """What an HTTP API with a JWT authorizer sends in format 1.0."""
+    """What an HTTP API with a JWT authorizer sends in format 2.0."""
     return {
-        "version": "1.0",
-        "resource": "$default",
-        "path": path,
-        "httpMethod": "GET",
-        "headers": {"Host": "abc.execute-api.eu-west-1.amazonaws.com", "X-Forwarded-Proto": "https"},
-        "multiValueQueryStringParameters": None,
-        "requestContext": {"stage": "$default", "authorizer": {"claims": claims, "scopes": None}},
-        "body": None,
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": path,
+        "rawQueryString": "",
+        "headers": {"host": "abc.execute-api.eu-west-1.amazonaws.com", "x-forwarded-proto": "https"},
+        "requestContext": {
+            "stage": "$default",
+            "http": {"method": "GET", "path": path},
+            "authorizer": {"jwt": {"claims": claims, "scopes": None}},
+        },
         "isBase64Encoded": False,
     }
 
@@ -137,9 +139,11 @@ def test_the_function_answers_with_the_pages_of_the_callers_clusters(host: Host)
     answer = _answer(host, "/verdict/c1/4711/0", mine)
     assert (answer["statusCode"], answer["isBase64Encoded"]) == (200, False)
     assert "4711" in answer["body"]
-    assert answer["multiValueHeaders"]["Set-Cookie"][0].endswith("; Secure")
+    assert answer["cookies"][0].endswith("; Secure")
     assert _answer(host, "/verdict/c1/4711/0", {"sub": "me", "custom:clusters": "c2"})["statusCode"] == 404
     assert _answer(host, "/verdict/c1/4711/0", {"sub": "me"})["statusCode"] == 404
+    # a claim that is a list, as the gateway writes it
+    assert _answer(host, "/verdict/c1/4711/0", {"sub": "me", "custom:clusters": "[c2 c1]"})["statusCode"] == 200
 
 
 @pytest.mark.parametrize("claims", [None, {}])

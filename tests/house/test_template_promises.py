@@ -130,4 +130,4 @@ def test_its_one_route_asks_for_a_token_and_leads_to_the_function_of_verdicts() 
     assert RESOURCES["DashboardAuthorizer"]["Properties"]["AuthorizerType"] == "JWT"
     integration = RESOURCES["DashboardIntegration"]["Properties"]
     assert integration["IntegrationUri"] == {"Fn::GetAtt": "VerdictsFunction.Arn"}
-    assert integration["PayloadFormatVersion"] == "1.0"
+    assert integration["PayloadFormatVersion"] == "2.0"

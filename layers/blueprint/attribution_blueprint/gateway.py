@@ -167,37 +167,49 @@ def answer_problem(error: ServiceError, headers: Mapping[str, str] | None = None
 
 def _event(route: Route, match: re.Match[str], request: Request, query: str) -> dict[str, Any]:
     """The REST API's proxy event, with the body in Base64 as for binary media types."""
-    parts = {name: unquote(value) for name, value in match.groupdict().items()} or None
-    return _proxy_event(request, request.target.partition("?")[0], query, route.path, _STAGE, parts)
-
-
-def _page_event(request: Request, path: str, query: str) -> dict[str, Any]:
-    """The event of the catch-all route of an HTTP API (format 1.0)."""
-    return _proxy_event(request, path, query, CATCH_ALL, CATCH_ALL, None)
-
-
-def _proxy_event(  # noqa: PLR0913, PLR0917 -- the parts in which the two APIs' events differ
-    request: Request, path: str, query: str, resource: str, stage: str, parts: dict[str, str] | None
-) -> dict[str, Any]:
+    path = request.target.partition("?")[0]
     many = parse_qs(query, keep_blank_values=True, errors="replace") or None
     return {
-        "resource": resource,
+        "resource": route.path,
         "path": path,
         "httpMethod": request.method,
         "headers": dict(request.headers),
         "multiValueHeaders": {name: [value] for name, value in request.headers.items()},
         "queryStringParameters": {name: values[-1] for name, values in many.items()} if many else None,
         "multiValueQueryStringParameters": many,
-        "pathParameters": parts,
+        "pathParameters": {name: unquote(value) for name, value in match.groupdict().items()} or None,
         "stageVariables": None,
         "requestContext": {
-            "resourcePath": resource,
+            "resourcePath": route.path,
             "httpMethod": request.method,
             "path": path,
-            "stage": stage,
+            "stage": _STAGE,
             "requestId": str(uuid4()),
             "requestTimeEpoch": int(time.time() * 1000),
             "identity": {"sourceIp": request.client, "userAgent": request.headers.get("user-agent", "")},
+        },
+        "body": base64.b64encode(request.body).decode() if request.body else None,
+        "isBase64Encoded": bool(request.body),
+    }
+
+
+def _page_event(request: Request, path: str, query: str) -> dict[str, Any]:
+    """The event of the catch-all route of an HTTP API (format 2.0)."""
+    headers = {name: value for name, value in request.headers.items() if name != "cookie"}
+    cookies = [cookie.strip() for cookie in request.headers.get("cookie", "").split(";") if cookie.strip()]
+    return {
+        "version": "2.0",
+        "routeKey": CATCH_ALL,
+        "rawPath": path,
+        "rawQueryString": query,
+        "cookies": cookies,
+        "headers": headers,
+        "requestContext": {
+            "http": {"method": request.method, "path": path, "sourceIp": request.client},
+            "routeKey": CATCH_ALL,
+            "stage": CATCH_ALL,
+            "requestId": str(uuid4()),
+            "timeEpoch": int(time.time() * 1000),
         },
         "body": base64.b64encode(request.body).decode() if request.body else None,
         "isBase64Encoded": bool(request.body),
@@ -210,6 +222,8 @@ def _read_answer(answer: Any) -> Answer:
     headers = {str(name): str(value) for name, value in (answer.get("headers") or {}).items()}
     for name, values in (answer.get("multiValueHeaders") or {}).items():
         headers[str(name)] = ", ".join(map(str, values))
+    if answer.get("cookies"):
+        headers["Set-Cookie"] = str(answer["cookies"][0])
     body = answer.get("body") or ""
     data = base64.b64decode(body) if answer.get("isBase64Encoded") else str(body).encode("utf-8", "replace")
     return Answer(HTTPStatus(int(answer["statusCode"])), headers, data)

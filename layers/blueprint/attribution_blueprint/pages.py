@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 __all__ = ["CATCH_ALL", "with_pages"]
 
 CATCH_ALL = "$default"
-"""The resource of an event that came through the catch-all route of the dashboard's API."""
+"""The route key of an event that came through the catch-all route of the dashboard's API."""
 
 
 def with_pages(handler: Callable[[dict[str, Any], Any], Any]) -> Callable[[dict[str, Any], Any], Any]:
     """A handler that also answers requests for pages."""
 
     def handle(event: dict[str, Any], context: Any) -> Any:
-        return _page(event, context) if event.get("resource") == CATCH_ALL else handler(event, context)
+        return _page(event, context) if event.get("routeKey") == CATCH_ALL else handler(event, context)
 
     return handle
 

@@ -58,6 +58,19 @@ cascade(
 )
 
 cascade(
+    "FullDiskExplainsContainer",
+    author=AUTHOR,
+    docs="A hook, import or run time that cannot write for a full disk or quota only reports that it failed.",
+    causes=["No space left on device", "Disk quota exceeded"],
+    consequences=["Container run time failed", *START_ECHOES],
+    scope=CascadeScope.JOB,
+    order=Order.BEFORE,
+    slack=5,
+    within=300,
+    priority=RefinerPriority.FINAL + 446,
+)
+
+cascade(
     "ContainerStorageExplainsUnkillable",
     author=AUTHOR,
     docs="A container plug-in that cannot clean up in the epilog leaves the node drained with `Kill task failed`.",
@@ -118,6 +131,18 @@ cascade(
     slack=120,
     within=7200,
     priority=RefinerPriority.FINAL + 460,
+)
+
+cascade(
+    "MissingMountExplainsMissingFiles",
+    author=AUTHOR,
+    docs="A file system that the node did not mount, or lost, is why programs do not find their files on it.",
+    causes=["File system mount failed", "GPFS daemon down or expelled"],
+    consequences=["Program or script not found", "File or path not found", "Job script command failed"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    within=7200,
+    priority=RefinerPriority.FINAL + 462,
 )
 
 cascade(

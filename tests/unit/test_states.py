@@ -146,3 +146,10 @@ def test_the_user_who_cancelled_is_read_from_the_state() -> None:
 )
 def test_some_failed_states_name_what_failed(state: str, reason: str, expected: NamedFault | None) -> None:
     assert named_fault(state, reason=reason) is expected
+
+
+def test_a_finished_workload_is_completed_when_its_exit_code_is_zero() -> None:
+    assert read_state("Finished", exit_code="0:0").state_class is StateClass.COMPLETED
+    assert read_state("Finished", exit_code="1:0").state_class is StateClass.FAILED
+    assert read_state("Finished").state_class is StateClass.UNKNOWN
+    assert read_state("REQUEUED", exit_code="0:0").state_class is StateClass.UNKNOWN

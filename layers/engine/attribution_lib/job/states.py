@@ -108,6 +108,8 @@ _NAMED_FAULTS = {
     "bf": NamedFault.BOOT,
 }
 
+_FINISHED = "finished"
+"""The condition of Kueue and JobSet that a workload ended, one way or the other."""
 _CANCELLED_BY = re.compile(r"\s*cancell?ed\s+by\s+(\S+)\s*", re.IGNORECASE)
 _EXIT_CODE = re.compile(r"\s*(-?\d{1,12})(?::(-?\d{1,12}))?\s*")
 _HIGHEST_SIGNAL = 64
@@ -138,7 +140,8 @@ class ExitStatus:
 def read_state(state: str, *, reason: str = "", exit_code: str = "") -> StateReading:
     """The class of a raw state, with the condition's reason where the state alone names no ending.
 
-    An absent, unlisted or undecided state is failed when the exit code is not zero.
+    An absent, unlisted or undecided state is failed when the exit code is not zero; a ``Finished`` one is completed
+    when it is zero.
     """
     listed_class = _class_of(state, reason)
     state_class = listed_class or StateClass.UNKNOWN
@@ -146,6 +149,8 @@ def read_state(state: str, *, reason: str = "", exit_code: str = "") -> StateRea
         status = parse_exit_code(exit_code)
         if status is not None and status.failed:
             state_class = StateClass.FAILED
+        elif status is not None and _normal(state) == _FINISHED:
+            state_class = StateClass.COMPLETED
     return StateReading(state_class, listed=listed_class is not None or not state.strip())
 
 

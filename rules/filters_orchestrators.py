@@ -1,0 +1,51 @@
+"""What the framework or cluster that runs the processes did to them: nodes it gave away, pods it admits a second time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attribution_lib.rule_api import EventType, FilterContext, FilterPriority, filter_def
+
+if TYPE_CHECKING:
+    from attribution_lib.rule_api import Event
+
+AUTHOR = "attribution maintainers"
+REFUSED = "GPU allocation refused by the node"
+RESTART_SECONDS = 900
+"""A kubelet admits the pods that it finds within minutes of its start."""
+_MICROSECONDS = 1_000_000
+
+
+@filter_def("PreemptedNodeOfActor", AUTHOR, priority=FilterPriority.MID)
+def explain_lost_nodes_by_their_preemption(context: FilterContext) -> None:
+    """Ray says `its node has died` first and then that the node was preempted: nothing broke."""
+    stream = context.event_stream
+    for preempted in stream.events(symptom="Preempted", rule="BatchSystemEnding.node-of-actor")[:1]:
+        for lost in stream.bad(["Ray lost a node"]):
+            stream.discard(lost, by="PreemptedNodeOfActor", explained_by=preempted)
+
+
+@filter_def("PodRefusedAfterKubeletRestart", AUTHOR, priority=FilterPriority.MID)
+def name_pods_refused_after_a_restart(context: FilterContext) -> None:
+    """A kubelet that restarts admits running pods again and may count their devices twice: the pod did nothing."""
+    stream = context.event_stream
+    starts = stream.events(symptom="Kubelet started")
+    for refused in stream.bad([REFUSED]) if starts else ():
+        cause = next((start for start in starts if _just_before(start, refused)), None)
+        if cause is not None:
+            named = stream.emit(
+                event_type=EventType.BAD_NODE,
+                rule="PodRefusedAfterKubeletRestart",
+                derived_from=refused,
+                symptom="GPU pod refused after a kubelet restart",
+                node=cause.node,
+            )
+            stream.discard(refused, by="PodRefusedAfterKubeletRestart", explained_by=named)
+
+
+def _just_before(start: Event, refused: Event) -> bool:
+    if refused.node is not None and start.node != refused.node:
+        return False
+    if start.first.timestamp is None or refused.first.timestamp is None:
+        return False
+    return 0 <= refused.first.timestamp - start.first.timestamp <= RESTART_SECONDS * _MICROSECONDS

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from attribution_blueprint.connectors.base import Budget
 from attribution_blueprint.connectors.eca.kueue.adapter import KueueAdapter, KueueSettings
+from attribution_blueprint.connectors.eca.kueue.attempts import kueue_attempts
+from attribution_blueprint.connectors.eca.kueue.kai import eviction_of, kai_attempts
 from attribution_blueprint.connectors.eca.kueue.objects import conditions, facts_of
 from attribution_blueprint.connectors.eca.kueue.placements import Recorder, read_placements
 from attribution_blueprint.errors import CollectError, DiscoveryError
@@ -277,12 +279,10 @@ def test_a_cluster_without_kueue_is_an_error_that_says_so() -> None:
         KueueAdapter("kueue", KueueSettings(since="1h"), run).discover(Budget.of(1))
 
 
+NAMES = ["metadata", "status", "name", "conditions", "containerStatuses", "annotations", "labels", "restarts"]
 ANY = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
-    lambda part: (
-        st.lists(part, max_size=3)
-        | st.dictionaries(st.sampled_from(["metadata", "status", "name", "conditions", "containerStatuses"]), part)
-    ),
+    lambda part: st.lists(part, max_size=3) | st.dictionaries(st.sampled_from(NAMES), part),
     max_leaves=8,
 )
 
@@ -292,5 +292,8 @@ def test_any_object_is_read_or_left_out(obj: dict[str, Any]) -> None:
     conditions(obj)
     try:
         facts_of(obj)
+        eviction_of({"reason": "Evict", **obj})
+        kai_attempts(obj, obj, [], [], [])
+        kueue_attempts(obj, obj, [], [])
     except (TypeError, AttributeError) as error:
         pytest.fail(repr(error))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from attribution_blueprint.connectors.eca.kueue.objects import PodFacts, conditions, ending, field, workload_state
+from attribution_blueprint.connectors.eca.kueue.objects import PodFacts, conditions, ending, field, rows, workload_state
 from attribution_blueprint.connectors.eca.slurm.selection import moment
 
 if TYPE_CHECKING:
@@ -122,9 +122,8 @@ def _evictions(workload: Mapping[str, Any]) -> int:
     )
 
 
-def _statistics(workload: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    rows = field(workload, "status", "schedulingStats", "evictions")
-    return [row for row in (rows if isinstance(rows, list) else ()) if isinstance(row, dict)]
+def _statistics(workload: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return rows(workload, "status", "schedulingStats", "evictions")
 
 
 def _restarts(owner: Mapping[str, Any] | None) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attribution_blueprint.connectors.eca.kueue.attempts import Attempt, numbered, of_restarts
-from attribution_blueprint.connectors.eca.kueue.objects import PodFacts, ending, field, own_state
+from attribution_blueprint.connectors.eca.kueue.objects import PodFacts, ending, field, mapping, own_state, rows
 from attribution_blueprint.connectors.eca.slurm.selection import moment
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def eviction_of(event: Mapping[str, Any]) -> Eviction | None:
     """The eviction of an ``Evict`` event; None for other events."""
     if event.get("reason") != "Evict":
         return None
-    notes = field(event, "metadata", "annotations") or {}
+    notes = mapping(event, "metadata", "annotations")
     message = str(event.get("message") or "")
     reason = _REASONS.get(str(notes.get("evictor-action-type", "")).casefold()) or next(
         (name for words, name in _SPELT if words in message), "Evicted"
@@ -121,16 +121,15 @@ def _by_pods(group: Mapping[str, Any], pods: Sequence[PodFacts]) -> tuple[str, s
         return "Completed", "", max(pod.end for pod in pods)
     if pods or field(group, "status", "running"):
         return "Running", "", ""
-    rows = field(group, "status", "schedulingConditions")
-    for row in rows if isinstance(rows, list) else ():
-        if isinstance(row, dict) and row.get("status", "True") == "True":
-            why = field((row.get("reasons") or [{}])[0], "reason") or row.get("reason")
+    for row in rows(group, "status", "schedulingConditions"):
+        if row.get("status", "True") == "True":
+            why = next((one.get("reason") for one in rows(row, "reasons")), "") or row.get("reason")
             return "Unschedulable", str(why or ""), ""
     return "Pending", "", ""
 
 
 def _noted(group: Mapping[str, Any], name: str) -> str:
-    return str((field(group, "metadata", "annotations") or {}).get(name) or "")
+    return str(mapping(group, "metadata", "annotations").get(name) or "")
 
 
 def _newest(started: str, pods: Iterable[PodFacts]) -> str:

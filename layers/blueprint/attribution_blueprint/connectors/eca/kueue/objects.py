@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["Condition", "PodFacts", "conditions", "ending", "facts_of", "field", "own_state", "workload_state"]
+__all__ = [
+    "Condition",
+    "PodFacts",
+    "conditions",
+    "ending",
+    "facts_of",
+    "field",
+    "mapping",
+    "own_state",
+    "rows",
+    "workload_state",
+]
 
 ATTEMPT_LABEL = "jobset.sigs.k8s.io/restart-attempt"
 _ENDINGS = ("Failed", "FailureTarget", "Completed", "Complete", "Succeeded")
@@ -56,7 +67,6 @@ class PodFacts:
 
 def conditions(obj: Mapping[str, Any] | None, *, status: str = "True") -> dict[str, Condition]:
     """The conditions of an object that are true (or, as asked, not), by name."""
-    rows = field(obj, "status", "conditions")
     return {
         str(row.get("type")): Condition(
             str(row.get("type")),
@@ -64,8 +74,8 @@ def conditions(obj: Mapping[str, Any] | None, *, status: str = "True") -> dict[s
             str(row.get("message") or ""),
             str(row.get("lastTransitionTime") or ""),
         )
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict) and row.get("status") == status
+        for row in rows(obj, "status", "conditions")
+        if row.get("status") == status
     }
 
 
@@ -109,7 +119,7 @@ def ending(pods: Iterable[PodFacts]) -> PodFacts | None:
 
 def facts_of(pod: Mapping[str, Any]) -> PodFacts | None:
     """What is of use of a pod; None when it is no pod."""
-    meta, status = field(pod, "metadata"), field(pod, "status") or {}
+    meta, status = field(pod, "metadata"), mapping(pod, "status")
     if not isinstance(meta, dict) or not isinstance(meta.get("name"), str):
         return None
     ended = sorted(_terminated(status), key=lambda state: str(state.get("finishedAt") or "9"))
@@ -118,8 +128,8 @@ def facts_of(pod: Mapping[str, Any]) -> PodFacts | None:
     reason = str(status.get("reason") or "") or (str(failed.get("reason") or "") if failed else "")
     if disrupted is not None and reason in ("", "Error"):
         reason = disrupted.reason
-    attempt = str((meta.get("labels") or {}).get(ATTEMPT_LABEL, "0"))
-    names = [str(part.get("name")) for part in field(pod, "spec", "containers") or () if isinstance(part, dict)]
+    attempt = str(mapping(meta, "labels").get(ATTEMPT_LABEL, "0"))
+    names = [str(part.get("name")) for part in rows(pod, "spec", "containers")]
     code = failed.get("exitCode") if failed else None
     return PodFacts(
         namespace=str(meta.get("namespace") or "default"),
@@ -132,12 +142,12 @@ def facts_of(pod: Mapping[str, Any]) -> PodFacts | None:
         end=str((failed or (ended[-1] if ended else {})).get("finishedAt") or ""),
         reason=reason,
         exit_code=code if isinstance(code, int) else None,
-        group=str((meta.get("annotations") or {}).get(_GROUP_ANNOTATION, "")),
+        group=str(mapping(meta, "annotations").get(_GROUP_ANNOTATION, "")),
     )
 
 
 def _terminated(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for row in status.get("containerStatuses") or ():
+    for row in rows(status, "containerStatuses"):
         for when in ("lastState", "state"):
             found = field(row, when, "terminated")
             if isinstance(found, dict):
@@ -149,3 +159,15 @@ def field(value: Any, *names: str) -> Any:
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
+
+
+def mapping(value: Any, *names: str) -> Mapping[str, Any]:
+    """The object at a path; an empty one where there is none."""
+    found = field(value, *names)
+    return found if isinstance(found, dict) else {}
+
+
+def rows(value: Any, *names: str) -> list[dict[str, Any]]:
+    """The objects of the list at a path; none where there is no list."""
+    found = field(value, *names)
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []

@@ -47,11 +47,17 @@ _utc_key = attrgetter("rule", "event_type", "source", "node", "rank", "device", 
 """As ``fold_key``, without the clock and all that only other clocks need: of a million keys most are compared only."""
 
 
+_rule, _node = attrgetter("rule"), attrgetter("node")
+
+
 def _over_caps(events: list[Event]) -> set[str]:
-    per_rule = Counter([event.rule for event in events])
+    per_rule = Counter(map(_rule, events))
     many = {rule for rule, count in per_rule.items() if count > KEYS_PER_PLACE}
     if not many:
         return many
+    nodes = Counter(zip(map(_rule, events), map(_node, events), strict=True))
+    if max(nodes.values()) <= KEYS_PER_PLACE:  # nor then on any rank of a node
+        return {rule for rule in many if per_rule[rule] > KEYS_PER_RULE}
     places = Counter([(event.rule, event.node, event.rank) for event in events if event.rule in many])
     crowded = {place[0] for place, count in places.items() if count > KEYS_PER_PLACE}
     return crowded | {rule for rule in many if per_rule[rule] > KEYS_PER_RULE}

@@ -113,7 +113,11 @@ def _discard_outside_window(stream: EventStream, job: JobInfo) -> int:
     outside = 0
     moved = False
     start, end = (-_INFINITY if low is None else low), (_INFINITY if high is None else high)
-    for event in [event for event in stream if (at := event.first[0]) is not None and not start <= at <= end]:
+    # Only a row that shows its last or greatest occurrence may have begun at another time than it shows.
+    suspects = [
+        event for event in stream if event.fold or ((at := event.timestamp) is not None and not start <= at <= end)
+    ]
+    for event in suspects:
         first, last = event.first.timestamp, event.last.timestamp
         if first is None or last is None or event.event_type in (EventType.BOOT, EventType.MAPPING):
             continue

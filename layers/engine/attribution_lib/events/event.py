@@ -96,8 +96,8 @@ class ExplainedBy(NamedTuple):
 class StoredTable(Protocol):
     """What an event that was read from a table fetches the rest of itself from."""
 
-    def value(self, name: str, row: tuple[Any, ...]) -> Any:
-        """One of the ``LATER`` attributes of the event that was read from the row."""
+    def value(self, name: str, event: Event) -> Any:
+        """One of the ``LATER`` attributes of an event that was read from the table."""
         ...
 
 
@@ -112,8 +112,8 @@ class _Later:
     order: EventOrder
     """Where the event stands among all: time (null last), source, stream, line, node, rank, symptom, rule."""
     table: StoredTable
-    row: tuple[Any, ...]
-    """Set where an event was read from a table."""
+    row: int
+    """The row's id; set, with the table, where an event was read from one."""
     text: str | None
     """The payload as JSON where it was read from a table; empty where that has none."""
 
@@ -130,7 +130,7 @@ class _Later:
             elif name == "text":
                 value = None
             elif name in LATER:
-                value = self.table.value(name, self.row)
+                value = self.table.value(name, self)
             else:
                 msg = f"{type(self).__name__!r} object has no attribute {name!r}"
                 raise AttributeError(msg)

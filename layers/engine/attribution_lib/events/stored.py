@@ -1,7 +1,7 @@
 """Reading many rows of the ``events`` table at once.
 
 Nearly all rows of a large job are single lines on the UTC clock. Of those only what every phase looks at becomes an
-event's attributes; payload, sample and minute are decoded when asked for, and the lines around it are not even read.
+event's attributes; payload and minute are worked out when asked for, sample and lines around are fetched then.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _STREAM = 32
 _READ = f"""SELECT id,
     event_type | (source_rule << {_RULE}) | (coalesce(symptom, 0) << {_SYMPTOM}) | (node_declared << {_DECLARED}),
     obs_context_id | (stream << {_STREAM}),
-    line_num, timestamp, node, rank, device, payload, source_datum, samples, key_fields
+    line_num, timestamp, node, rank, device, payload, source_datum, key_fields
 FROM events WHERE {PLAIN}"""  # noqa: S608 -- our columns
-_CONTEXT = "SELECT context FROM events WHERE id = ?"
-_CONTEXTS = "SELECT id, context FROM events WHERE context IS NOT NULL"
+_REST = "SELECT samples, context FROM events WHERE id = ?"
+_REST_OF_ALL = f"SELECT id, samples, context FROM events WHERE {PLAIN}"  # noqa: S608 -- our columns
 _MINUTE = 60_000_000
 _bare: Any = tuple.__new__
 """Makes a named tuple without its Python-level constructor, which would cost as much as the rest of a row."""
@@ -40,20 +40,20 @@ _Row = tuple[Any, ...]
 class StoredRows:
     """The plain rows of a table, and what their events have not read of them yet."""
 
-    __slots__ = ("__weakref__", "_connection", "_contexts", "_names")
+    __slots__ = ("__weakref__", "_connection", "_names", "_rest")
 
     def __init__(self, connection: sqlite3.Connection, names: Names) -> None:
         self._connection = connection
         self._names = names
-        self._contexts: dict[int, str] | None = None
+        self._rest: dict[int, _Row] | None = None
 
     def read(self) -> list[Event]:
         """Fresh events, in the table's order."""
         nodes, kind_of, origin_of, key_of = self._names.nodes, _Known(self._kind), _Known(self._origin), _Known(_key)
         make, utc, active = Event.__new__, Clock.UTC, EventState.ACTIVE
         events = []
-        for row in self._connection.execute(_READ):
-            _, kind, origin, line_num, timestamp, node, rank, device, payload, datum, _, key = row
+        rows = self._connection.execute(_READ)
+        for number, kind, origin, line_num, timestamp, node, rank, device, payload, datum, key in rows:
             event = make(Event)
             event.event_type, event.rule, event.symptom, event.node_declared = kind_of[kind]
             event.observation_id, event.source, event.stream = origin_of[origin]
@@ -64,14 +64,14 @@ class StoredRows:
             event.first = event.last = _bare(Position, (timestamp, event.stream, line_num))
             event.state = active
             event.original_type = event.changed_by = event.explained_by = event.derived_from = None
-            event.table, event.row, event.text = self, row, payload or ""  # type: ignore[misc] # slots of the base class
+            event.table, event.row, event.text = self, number, payload or ""  # type: ignore[misc] # slots of the base class
             events.append(event)
         return events
 
     def settle(self) -> None:
         """Read what is left while the rows are still there."""
-        if self._contexts is None:
-            self._contexts = dict(self._connection.execute(_CONTEXTS))
+        if self._rest is None:
+            self._rest = {key: (digest, context) for key, digest, context in self._connection.execute(_REST_OF_ALL)}
 
     def _kind(self, number: int) -> _Row:
         names = self._names
@@ -87,27 +87,26 @@ class StoredRows:
         names = self._names
         return (*names.observations[number & 0xFFFFFFFF], names.streams[number >> _STREAM])
 
-    def value(self, name: str, row: _Row) -> Any:
+    def value(self, name: str, event: Event) -> Any:
         """One of the attributes that ``read`` leaves unset."""
         match name:
             case "payload":
-                return {} if row[8] is None else from_json(row[8])
-            case "samples":
-                stream = self._names.streams[row[2] >> _STREAM]
-                return (_bare(Sample, (row[4], stream, row[3], row[10], row[9])),)
+                return from_json(event.text) if event.text else {}
             case "times":
-                return {row[4] // _MINUTE: 1}
+                return {(event.timestamp or 0) // _MINUTE: 1}
+            case "samples":
+                digest = self._rest_of(event.row)[0]
+                return (_bare(Sample, (event.timestamp, event.stream, event.line_num, digest, event.datum)),)
             case _:
-                before, after = self._context(row[0])
+                text = self._rest_of(event.row)[1]
+                before, after = ((), ()) if text is None else from_json(text)
                 return tuple(before if name == "context_before" else after)
 
-    def _context(self, key: int) -> tuple[list[str], list[str]]:
-        if self._contexts is None:
-            (text,) = self._connection.execute(_CONTEXT, (key,)).fetchone()
-        else:
-            text = self._contexts.get(key)
-        before, after = ([], []) if text is None else from_json(text)
-        return before, after
+    def _rest_of(self, key: int) -> _Row:
+        if self._rest is not None:
+            return self._rest[key]
+        found: _Row = self._connection.execute(_REST, (key,)).fetchone()
+        return found
 
 
 class _Known(dict[Any, Any]):

@@ -1,4 +1,4 @@
-"""What the framework or cluster that runs the processes did to them: nodes it gave away, pods it admits a second time."""
+"""What the framework or cluster that runs the processes did to them: nodes given away, pods admitted a second time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``sam build`` and ``sam deploy`` of the unchanged template to an emulator, then a session's whole life over HTTP.
+"""``sam build`` and ``sam deploy`` of the unchanged template to an emulator; a session's life over HTTP, and a fleet.
 
 ``python tests/ministack/check.py SAM MINISTACK``: the environments that hold the two (``make ministack``). The emulator
 runs functions in its own interpreter, so the runtime, which is a parameter, is that interpreter's.
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fleet import drive_fleet
 from lifecycle import drive
 from pages import drive_pages, issuing
 
@@ -57,8 +58,10 @@ def main() -> int:
             deployed = time.monotonic()
             drive(endpoint, STACK, REGION)
             drive_pages(endpoint, STACK, REGION, issuer)
-        ended = time.monotonic()
-    print(f"build {built - started:.0f} s, deploy {deployed - built:.0f} s, lifecycle {ended - deployed:.0f} s")  # noqa: T201 -- the result
+            driven = time.monotonic()
+            fleet = drive_fleet(endpoint, STACK, REGION, tools.folder)
+    print(f"build {built - started:.0f} s, deploy {deployed - built:.0f} s, lifecycle {driven - deployed:.0f} s")  # noqa: T201 -- the result
+    print(f"fleet of {fleet}")  # noqa: T201 -- likewise
     return 0
 
 
@@ -148,7 +151,7 @@ def emulator(tools: Tools) -> Iterator[str]:
     log = tools.folder / "emulator.log"
     with log.open("w") as output:
         process = subprocess.Popen(  # noqa: S603 -- our own tools
-            [tools.ministack / "bin" / "ministack"],
+            [tools.ministack / "bin" / "python", Path(__file__).with_name("emulator.py")],
             env={**os.environ, **here, **credentials()},
             stdout=output,
             stderr=subprocess.STDOUT,

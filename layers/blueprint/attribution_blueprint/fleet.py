@@ -20,7 +20,7 @@ from attribution_blueprint.one_context import ContextStatus, Parts, attribute_co
 from attribution_blueprint.orchestrator import close_all
 from attribution_service.errors import NotFoundError, ServiceError
 from attribution_service.model import VerdictKey
-from attribution_service.run_records import RowStatus, RunRow, RunState
+from attribution_service.run_records import IN_PROCESS, RowStatus, RunRow, RunState
 from attribution_service.service import EVERYTHING
 from attribution_service.times import rfc3339
 from attribution_service.verdicts import get_verdict, write_verdict
@@ -42,7 +42,6 @@ _log = logging.getLogger(__name__)
 TABLE = "verdicts"
 """What the service's own table of verdicts is called among the sinks."""
 _TERMINAL = "stdout"
-IN_PROCESS = "in-process"
 
 
 class FleetWatcher(Protocol):

@@ -135,7 +135,8 @@ def show_summary(summary: RunSummary, *, as_json: bool) -> None:
     show_status(summary, None, as_json=False)
     done = totals.contexts - totals.pending
     each = f", {summary.duration_seconds / done:.2f} s a context" if done else ""
-    _print(f"  {totals.observations} observations, {totals.lines} lines{each}")
+    cost = f", about ${summary.cost_dollars:.4f} on AWS" if summary.cost_dollars else ""
+    _print(f"  {totals.observations} observations, {totals.lines} lines{each}{cost}")
     _show_counts("whose problem", summary.sub_domains)
     _show_counts("root symptom", summary.symptoms)
     _show_counts("no verdict, or not written, because", summary.reasons)

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from attribution_service.result import EnrichedVerdict
 
-__all__ = ["RowStatus", "RunRecord", "RunRow", "RunState", "RunSummary", "RunTotals", "elapsed"]
+__all__ = ["IN_PROCESS", "RowStatus", "RunRecord", "RunRow", "RunState", "RunSummary", "RunTotals", "elapsed"]
+
+IN_PROCESS = "in-process"
+"""The ``runner`` of a run in a single process."""
 
 
 class RowStatus(StrEnum):
@@ -157,6 +160,8 @@ class RunSummary(_Model):
     totals: RunTotals
     duration_seconds: float
     """From its start to its end, or to now."""
+    cost_dollars: float = 0.0
+    """About what it cost on AWS so far, at list prices; see ``costs``."""
     sub_domains: dict[str, int] = {}
     """{sub_domain: verdicts}."""
     symptoms: dict[str, int] = {}

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from attribution_service.costs import estimate
 from attribution_service.errors import NotFoundError
 from attribution_service.ports import ItemChangedError, ItemExistsError
 from attribution_service.run_records import RowStatus, RunRecord, RunRow, RunState, RunSummary, RunTotals, elapsed
@@ -112,9 +113,11 @@ class RunRows:
         count = _Count()
         for row in self.rows(run_id):
             count.add(row)
+        totals = count.totals(record)
         return RunSummary(
             run=record,
-            totals=count.totals(record),
+            totals=totals,
+            cost_dollars=round(estimate(record, totals), 6),
             duration_seconds=elapsed(record, self.clock()),
             sub_domains=dict(sorted(count.sub_domains.items())),
             symptoms=dict(count.symptoms.most_common(_MOST_FREQUENT)),

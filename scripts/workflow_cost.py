@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sys
 import tempfile
 from collections import Counter
@@ -75,7 +74,6 @@ BETWEEN_STATES = 0.1
 """Seconds from one state to the next: assumed."""
 LOG_KB = 1.5
 """Of one invocation: assumed."""
-ALARM = 0.10
 DAY, MONTH = 86_400, 30
 VOLUMES = (10, 1_000, 100_000)
 PER_FLEET = 1_000
@@ -229,9 +227,7 @@ def _volumes_table(parts: Parts) -> str:
     """One day's failed jobs, by triggers or fleets of ``PER_FLEET``; a job has ``OBSERVATIONS``."""
     job = dollars(parts.context) + OBSERVATIONS * dollars(parts.observation)
     busy = parts.context["Lambda seconds"] + OBSERVATIONS * parts.observation["Lambda seconds"]
-    template = (ROOT / "template.yaml").read_text(encoding="utf-8")
-    alarms = len(re.findall(r"Type: AWS::CloudWatch::Alarm", template))
-    heads = ["failed jobs a day", "$ a day", "$ a month", "of it alarms", "jobs at once", "functions at once"]
+    heads = ["failed jobs a day", "$ a day", "$ a month", "jobs at once", "functions at once"]
     rows = [[*heads, "state transitions a second"], ["---"] * (len(heads) + 1)]
     for volume in VOLUMES:
         day = volume * job + -(-volume // PER_FLEET) * dollars(parts.fleet)
@@ -240,8 +236,7 @@ def _volumes_table(parts: Parts) -> str:
             [
                 f"{volume:,}",
                 f"{day:,.2f}",
-                f"{day * MONTH + alarms * ALARM:,.2f}",
-                f"{alarms * ALARM:.2f}",
+                f"{day * MONTH:,.2f}",
                 f"{rate * (_job_seconds() + BETWEEN_STATES * parts.context['state transitions']):.2g}",
                 f"{rate * busy:.2g} of {LAMBDAS_AT_ONCE:,}",
                 f"{rate * parts.context['state transitions']:.2g} of {TRANSITIONS_A_SECOND:,}",

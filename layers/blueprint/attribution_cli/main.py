@@ -18,11 +18,15 @@ __all__ = ["LazyGroup", "main"]
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("explain", "attribution_cli.explain:explain", "Explain why a job failed."),
     ("run", "attribution_cli.run:run", "Attribute jobs: discover, collect, submit, enrich, write."),
-    ("fleet", "attribution_cli.fleet:fleet", "Attribute a fleet of jobs as one run, here or on AWS, and follow it."),
+    (
+        "fleet",
+        "attribution_cli.fleet:fleet",
+        "Attribute a fleet of jobs as one run, in this process or on AWS, and follow it.",
+    ),
     ("watch", "attribution_cli.watch:watch", "Record what is gone afterwards."),
     ("connectors", "attribution_cli.connectors:connectors", "Say what can be configured."),
     ("config", "attribution_cli.config:config", "Check the configuration, and show it."),
-    ("serve", "attribution_cli.serve:serve", "Serve the v2 API on this machine."),
+    ("serve", "attribution_cli.serve:serve", "Serve the v2 API and the dashboard on this machine."),
     (
         "replay",
         "attribution_cli.replay:replay_command",

@@ -36,14 +36,15 @@ _INITIALS = "".join(sorted({*"JFMASOND", *"MTWFS"}))
 _FACILITY = r"(?:kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local[0-7])"
 _SEVERITY = r"(?:emerg|alert|crit|err|error|warn|warning|notice|info|debug)"
 _STRUCTURED = r'(?:-|(?:\[(?:[^\]"\\]|\\.|"(?:[^"\\]|\\.)*+")*+\])++)'
+_YEAR_DIGITS = 4
 _SLURM_ERA = 1_200_000_000
 _NAMED_LINE = re.compile(NAMED, re.ASCII)
 
 
 def _names_a_host(match: re.Match[str], draft: Draft) -> bool:
-    """``2026-06-16T11:00:06Z WARN apply_reconcile: …`` has a level where syslog has the host."""
+    """``2026-06-16T11:00:06Z WARN apply_reconcile: …`` has a level where syslog has the host, `date` its zone and year."""
     node = match["node"]
-    if is_level(node):
+    if is_level(node) or (node.isupper() and len(match["program"]) == _YEAR_DIGITS and match["program"].isdigit()):
         return False
     told = draft.source is Source.SYSLOG or match["pid"] is not None or match["program"] == "kernel"
     return told or looks_like_host(node)

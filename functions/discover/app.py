@@ -26,7 +26,7 @@ _STARTED_BY = "AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID"
 
 def _discover_fleet(host: Host, event: Mapping[str, Any]) -> dict[str, Any]:
     given = event["discover_fleet"]
-    request = validated(FleetRequest, given["request"], where="input")
+    request = validated(FleetRequest, _own(given["request"]), where="input")
     return discover_fleet(workflow_host(host), request, given["execution"]).model_dump(mode="json")
 
 
@@ -41,8 +41,11 @@ def _accept_job(host: Host, event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _job(given: Mapping[str, Any]) -> JobRequest:
-    fields = {name: value for name, value in given["request"].items() if name != _STARTED_BY}
-    return validated(JobRequest, fields, where="input")
+    return validated(JobRequest, _own(given["request"]), where="input")
+
+
+def _own(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in request.items() if name != _STARTED_BY}
 
 
 function.tasks["discover_fleet"] = _discover_fleet

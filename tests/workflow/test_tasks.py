@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import boto3
 import pytest
+from moto import mock_aws
 
 from attribution_blueprint.errors import DiscoveryError
 from attribution_blueprint.local_service import local_service
@@ -150,3 +153,24 @@ def test_a_found_verdict_of_an_id_with_colons_is_found_again(host: WorkflowHost)
         "array:3",
         ["verdicts"],
     )
+
+
+@pytest.mark.parametrize(("configured", "query"), [('since = "2h"', {"ids": ["j"]}), ('ids = ["j"]', {"since": "2h"})])
+def test_a_query_for_ids_or_a_stretch_of_time_replaces_the_other_that_is_configured(
+    host: WorkflowHost, tmp_path: Path, configured: str, query: dict[str, Any]
+) -> None:
+    file = tmp_path / "aws.toml"
+    file.write_text(f'[eca.sagemaker]\nregion = "us-east-1"\n{configured}\n')
+    site = replace(host, configuration=lambda: read_configuration(file, {}))
+    with mock_aws():
+        sagemaker = boto3.client("sagemaker", region_name="us-east-1")
+        sagemaker.create_training_job(
+            TrainingJobName="j",
+            RoleArn="arn:aws:iam::123456789012:role/any",
+            AlgorithmSpecification={"TrainingInputMode": "File", "TrainingImage": "any"},
+            OutputDataConfig={"S3OutputPath": "s3://any"},
+            ResourceConfig={"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2, "VolumeSizeInGB": 1},
+            StoppingCondition={"MaxRuntimeInSeconds": 60},
+        )
+        manifest = discover_fleet(site, FleetRequest(adapter="sagemaker", query=query), "run-1")
+    assert manifest.count == ("ids" in query)

@@ -186,7 +186,7 @@ def _discovered(
     kind = type(group.settings) if group is not None else settings_type(FRAMEWORKS["eca"], slot.component)
     given = {} if group is None else {name: getattr(group.settings, name) for name in group.settings.model_fields_set}
     try:
-        settings = kind.model_validate(given | _selection(slot, job_id) | dict(query))
+        settings = kind.model_validate(given | _selection(slot, query, job_id))
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False))
         msg = f"eca {adapter}: {faults}"
@@ -198,8 +198,13 @@ def _discovered(
     return found.contexts
 
 
-def _selection(slot: Slot, job_id: str | None) -> dict[str, Any]:
-    """The settings that mean this one job."""
-    if job_id is None:
-        return {}
-    return {"job_id": job_id} if slot.component == "static" else {"ids": [job_id], "since": ""}
+def _selection(slot: Slot, query: Mapping[str, Any], job_id: str | None) -> dict[str, Any]:
+    """Settings that select: this one job, or what the query says; ids and a stretch of time give way to one another."""
+    chosen = dict(query)
+    if job_id is not None:
+        chosen["job_id" if slot.component == "static" else "ids"] = job_id if slot.component == "static" else [job_id]
+    if "ids" in chosen:
+        chosen.setdefault("since", "")
+    elif "since" in chosen:
+        chosen.setdefault("ids", ())
+    return chosen

@@ -99,15 +99,14 @@ def test_each_pattern_keeps_its_engine() -> None:
     assert_equivalent([r"(?<!My)Error", "Error"], [b"Error", b"MyError", b"MyError Error"], ["re", "re2"])
 
 
-def test_slabs_are_cut_at_line_ends_and_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slabs_are_cut_at_line_ends_and_lose_nothing() -> None:
     data = b"".join(b"line %d needle\n" % number for number in range(1000)) + b"x" * 500 + b" needle"
     whole = list(build_matcher(["needle"]).scan(data))
     pieces = list(slabs.cut_slabs(data, 100))
     assert b"".join(piece for _, piece in pieces) == data
     assert all(piece.endswith(b"\n") for _, piece in pieces[:-1])
     assert [offset for offset, _ in pieces] == [data.index(piece) for _, piece in pieces]
-    monkeypatch.setattr("attribution_lib.match.accelerated.cut_slabs", lambda data: slabs.cut_slabs(data, 100))
-    assert list(build_matcher(["needle"]).scan(data)) == whole
+    assert list(HyperscanMatcher(["needle"], slab=100).scan(data)) == whole
     assert len(whole) == 1001
 
 

@@ -14,7 +14,7 @@ import hyperscan
 
 from attribution_lib.match.database import load_or_compile
 from attribution_lib.match.plain import Hit, PlainMatcher
-from attribution_lib.match.slabs import cut_slabs
+from attribution_lib.match.slabs import SLAB, cut_slabs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +32,8 @@ _PATTERN_MASK = (1 << _PATTERN_BITS) - 1
 class HyperscanMatcher:
     """Finds candidate lines with Hyperscan; safe to share between threads (each clones its scratch on first use).
 
-    Patterns that Hyperscan cannot take are searched line by line, and ``diagnostics`` says which and why.
+    Patterns that Hyperscan cannot take are searched line by line, and ``diagnostics`` says which and why. ``slab`` is
+    how many bytes are scanned at once, line ends apart.
     """
 
     def __init__(
@@ -42,7 +43,9 @@ class HyperscanMatcher:
         *,
         cache: DatabaseCache | None = None,
         digest: str = "",
+        slab: int = SLAB,
     ) -> None:
+        self._slab = slab
         compiled = load_or_compile(patterns, engines, digest, cache)
         self.diagnostics = tuple(
             f"the pattern {patterns[index]!r} is searched line by line: {reason}"
@@ -53,7 +56,7 @@ class HyperscanMatcher:
 
     def scan(self, data: bytes) -> Iterator[Hit]:
         """Candidate hits by segment, then pattern; one a (segment, pattern). Memory is bounded by the slab."""
-        for offset, slab in cut_slabs(data):
+        for offset, slab in cut_slabs(data, self._slab):
             ends = [] if self._scanner is None else self._scanner.ends(slab)
             if self._rest is None:
                 yield from _by_segment(slab, ends, offset)

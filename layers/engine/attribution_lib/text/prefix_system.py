@@ -42,7 +42,7 @@ _NAMED_LINE = re.compile(NAMED, re.ASCII)
 
 
 def _names_a_host(match: re.Match[str], draft: Draft) -> bool:
-    """``2026-06-16T11:00:06Z WARN apply_reconcile: …`` has a level where syslog has the host, `date` its zone and year."""
+    """``2026-06-16T11:00:06Z WARN apply_reconcile: …`` has a level where syslog has the host; `date` has a zone."""
     node = match["node"]
     if is_level(node) or (node.isupper() and len(match["program"]) == _YEAR_DIGITS and match["program"].isdigit()):
         return False

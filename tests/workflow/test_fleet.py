@@ -21,6 +21,7 @@ from attribution_service.service import EVERYTHING
 from attribution_service.verdict_database import VerdictDatabase
 from attribution_service.verdicts import query_verdicts
 from fleet_kit import Expected, Simulation, copy_samples, samples_configuration
+from http_kit import running
 from run_kit import SlowVerdicts, configuration_file, local_service_of, open_sessions, orchestrate, write_jobs
 
 if TYPE_CHECKING:
@@ -232,6 +233,17 @@ def test_a_fleet_says_what_a_run_says(folder: Path) -> None:
         assert fleet(folder / "fleet" / "site.toml", service).run().totals.succeeded == 12
     assert verdicts_in(folder / "fleet" / "v.db") == verdicts_in(folder / "run" / "v.db")
     assert len(verdicts_in(folder / "run" / "v.db")) == 12
+
+
+def test_a_fleet_over_http_keeps_its_record_here(folder: Path) -> None:
+    cases = write_jobs(folder, 3)
+    with running(folder / "remote") as api:
+        file = configuration_file(folder, cases, service_url=f"http://127.0.0.1:{api.port}")
+        started = command("start", "--configs", file, "--run-id", "r1", "--json")
+        assert api("GET", "/v2/attributor").json["sessions"] == []
+    assert (started.exit_code, json.loads(started.stdout)["totals"]["succeeded"]) == (0, 3)
+    assert command("status", "r1", "--data", folder / "store").exit_code == 0
+    assert runs_in(folder) == ["r1"] * 3
 
 
 def command(*arguments: object) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +26,14 @@ from attribution_service.verdict_database import VerdictDatabase
 from attribution_service.verdict_items import RunItem, counter_key, node_pk
 from attribution_service.verdicts import get_verdict, node_history, query_verdicts, write_verdict
 from engine_kit import engine_of
-from service_kit import START, fast_folder
+from service_kit import START, fast_folder, local_folder_store
 from workflow_kit import fresh_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from attribution_service.ports import Store
+    from attribution_service.ports import ItemTable, Store
 
 STEP = 600
 DAY = 86_400
@@ -254,21 +255,66 @@ def check(store: Store, cluster: str, verdicts: dict[tuple[str, int, int], Enric
         assert get_verdict(service_over(store), EVERYTHING, key) == verdict
 
 
-def test_writers_of_one_attempt_at_once_agree_on_the_latest(store: Store) -> None:
-    verdicts = {
-        ("1", 0, hour): blaming([NODES[hour % 3], NODES[(hour + 1) % 3]], run=f"r{hour}", at=hour, attempt=0)
-        for hour in range(6)
-    }
-    together = threading.Barrier(6)
+@dataclass
+class Interrupted:
+    """A table in front of whose call of this number somebody else does their work."""
 
-    def one(verdict: EnrichedVerdict) -> None:
-        together.wait()
-        for _ in range(3):
-            write(store, verdict)
+    inner: ItemTable
+    number: int
+    work: Callable[[], object]
+    calls: int = 0
 
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(one, verdicts.values()))
-    check(store, "c", verdicts)
+    def __getattr__(self, name: str) -> Any:
+        called = getattr(self.inner, name)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            self.calls += 1
+            if self.calls == self.number:
+                self.work()
+            return called(*arguments, **named)
+
+        return call
+
+
+@pytest.mark.parametrize("times", [(1, 2), (2, 1), (1, 1)], ids=["later run", "earlier run", "same run"])
+@pytest.mark.parametrize("nodes", [(["n1", "n2"], ["n2", "n3"]), (["n1"], []), ([], ["n1"])], ids=str)
+def test_whoever_writes_in_between_is_not_overlooked(
+    folder: Path, times: tuple[int, int], nodes: tuple[list[str], list[str]]
+) -> None:
+    """Another writer comes before each call of a first one in turn: every interleaving that a pause can make."""
+    with local_folder_store(folder) as store:
+        for number in range(1, 60):
+            cluster = f"c{number}"
+            pair = [
+                blaming(blamed, run=f"r{at}", at=at, attempt=0, cluster=cluster)
+                for blamed, at in zip(nodes, times, strict=True)
+            ]
+            if times[0] == times[1]:
+                pair = pair[:1] * 2
+            table = Interrupted(store.verdicts, number, lambda other=pair[1]: write(store, other))
+            write(replace(store, verdicts=table), pair[0])
+            if table.calls < number:
+                return
+            check(store, cluster, {("1", 0, at): verdict for at, verdict in zip(times, pair, strict=True)})
+    pytest.fail("the first writer never came to its end")
+
+
+def test_writers_of_one_attempt_at_once_agree_on_the_latest(folder: Path) -> None:
+    with local_folder_store(folder) as store:
+        verdicts = {
+            ("1", 0, hour): blaming([NODES[hour % 3], NODES[(hour + 1) % 3]], run=f"r{hour}", at=hour, attempt=0)
+            for hour in range(6)
+        }
+        together = threading.Barrier(6)
+
+        def one(verdict: EnrichedVerdict) -> None:
+            together.wait()
+            for _ in range(3):
+                write(store, verdict)
+
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(one, verdicts.values()))
+        check(store, "c", verdicts)
 
 
 def test_a_verdict_that_was_never_written_is_not_found(store: Store) -> None:

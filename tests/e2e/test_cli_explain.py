@@ -16,6 +16,7 @@ import pytest
 import zstandard
 
 from explain_kit import KEYS, OOM, XID, explain, verdict, verdicts
+from rules_kit import extractor, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,3 +195,36 @@ def test_node_names_may_be_separated_by_blanks_and_line_ends(log: Path) -> None:
         "node05",
         "x1",
     ]
+
+
+@pytest.mark.parametrize("printed", ["NODE07", "Node07.cluster.example.com", "node07"])
+def test_a_host_name_in_another_case_is_the_same_node(printed: str, tmp_path: Path) -> None:
+    (tmp_path / "syslog.log").write_text(XID.replace("node07", printed) + "\n")
+    found = verdicts("syslog.log", "--nodes", "node[07-08]", "--state", "FAILED")[0]
+    assert [node["node"] for node in found["bad_nodes"]] == ["node07"]
+
+
+def test_nodes_that_differ_by_case_alone_stay_two(tmp_path: Path) -> None:
+    (tmp_path / "syslog.log").write_text(XID.replace("node07", "NODE07") + "\n")
+    found = verdicts("syslog.log", "--nodes", "node07,NODE07", "--state", "FAILED")[0]
+    assert [node["node"] for node in found["bad_nodes"]] == ["NODE07"]
+
+
+def test_the_page_says_which_step_is_of_a_node_outside_the_job(tmp_path: Path) -> None:
+    (tmp_path / "syslog.log").write_text(XID + "\n")
+    options = ["syslog.log", "--state", "FAILED", "--nodes"]
+    assert "(not a node of this job)" in explain(*options, "node12").stdout
+    assert "(not a node of this job)" not in explain(*options, "node07,node12").stdout
+
+
+def test_the_page_of_loose_files_says_how_many_they_are(tmp_path: Path) -> None:
+    for name in ("syslog.log", "rank0.log", "rank1.log"):
+        (tmp_path / name).write_text(XID + "\n")
+    assert "syslog.log and 2 files more" in explain("syslog.log", "rank0.log", "rank1.log").stdout
+
+
+def test_the_page_names_staged_rules_that_matched(tmp_path: Path) -> None:
+    rules = write(tmp_path, a_toml=extractor(more='status = "staged"\n'))
+    (tmp_path / "a.log").write_text("it is broken\n")
+    page = explain("a.log", "--rules", rules).stdout
+    assert "staged rule R matched ×1: counted, decides nothing" in page

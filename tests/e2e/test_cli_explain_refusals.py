@@ -12,7 +12,7 @@ import pytest
 
 from attribution_blueprint import evidence_files
 from attribution_blueprint.local import LocalAttribution, attribute_evidence
-from explain_kit import engine_of, explain, verdicts
+from explain_kit import OOM, engine_of, explain, verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +51,26 @@ def test_unread_files_are_named_with_what_to_give_instead(case: Path, tmp_path: 
     assert "'': cannot be read" in complaint("")
     assert f"{case}/scheduler.log: is a folder; expected a file" in complaint(case)
     assert f"{case}/notes.txt: not read" in complaint(case)
+
+
+def test_what_holds_no_lines_is_refused_with_how_to_get_them(tmp_path: Path) -> None:
+    streams = [{"stream": {"host": "n1"}, "values": [["1780283641000000000", OOM]]}]
+    answer = {"status": "success", "data": {"resultType": "streams", "result": streams}}
+    for indent in (None, 2):
+        (tmp_path / "loki.json").write_text(json.dumps(answer, indent=indent))
+        assert "loki.json: is an answer of Loki in one piece; expected a log line per line" in complaint("loki.json")
+    (tmp_path / "core.log").write_bytes(bytes(range(256)) * 300)
+    assert "core.log: is binary data; expected a log" in complaint("core.log")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [bytes(100_000) + OOM.encode(), OOM.encode("utf-16"), f"\x1b[31m{OOM}\x1b[0m\r\n\x07".encode(), b"\xff" * 99],
+    ids=["NULs after a crash", "UTF-16", "colours", "another encoding"],
+)
+def test_odd_text_is_still_a_log(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "odd.log").write_bytes(content)
+    assert complaint("odd.log", status=0) == ""
 
 
 def test_a_file_beyond_the_limit_is_refused_with_the_limit(log: Path, tmp_path: Path) -> None:
@@ -110,6 +130,8 @@ def test_a_bad_job_file_is_refused_by_key(case: Path, job: str, says: str) -> No
         (["--start", "2026-07-01T09:00:00Z", "--end", "2026-07-01T08:00:00Z"], "--end: before job.start"),
         (["--nodes", " , "], "--nodes: names no node; expected"),
         (["--nodes", "<script>"], "--nodes: '<script>' is no node name"),
+        (["--start", "yesterday"], "--start: 'yesterday' is no RFC 3339 date-time; expected as in"),
+        (["--job", "4711"], "expected a readable file; with PATHs, --job is a job.toml: for a job's id say --job-id"),
         (["--job", "nope.toml"], "--job nope.toml: cannot be read (No such file"),
         (["--job", "job.toml", "--nodes", "a"], "--job job.toml: given together with --nodes"),
         (["--timezone", "Mars"], "--timezone: 'Mars' is no time zone; expected an IANA name"),

@@ -148,6 +148,29 @@ def test_a_new_rule_goes_into_a_file_and_its_test(folder: Path) -> None:
     assert "[[hit]]" in shown.stdout
 
 
+def test_test_takes_the_path_of_a_rule_file_or_of_its_samples(folder: Path) -> None:
+    for name in ("a.toml", "a.test.toml"):
+        assert run("test", folder / name, "--rules", folder).stdout.startswith("hit 1 quiet 1 ")
+    assert run("test", folder / "b.toml", "--rules", folder).exit_code == 1
+
+
+def test_show_offers_the_name_that_was_meant(folder: Path) -> None:
+    assert "did you mean Broken?" in run("show", "Borken", "--rules", folder).stderr
+
+
+def test_a_new_rule_never_spoils_the_folder(folder: Path) -> None:
+    before = {path: path.read_text() for path in folder.iterdir()}
+    for name, into, says in (
+        ("R", folder / "fresh.toml", f"R: {folder / 'a.toml'} declares a rule of this name; expected"),
+        ("Fresh", folder / "fresh.txt", "fresh.txt: is no rule file; expected a name such as"),
+        ("Fresh", folder / "a.test.toml", "a.test.toml: is no rule file"),
+    ):
+        result = run("new", name, "--from-line", "disk 7 is gone", "--into", into)
+        assert result.exit_code == 2
+        assert says in result.stderr
+    assert {path: path.read_text() for path in folder.iterdir()} == before
+
+
 def test_diff_compares_with_a_folder_and_with_a_revision(folder: Path, tmp_path: Path) -> None:
     old = write(tmp_path / "old", a_toml=extractor().replace("900", "850"))
     result = run("diff", old, "--rules", folder, "--cases", tmp_path / "none")

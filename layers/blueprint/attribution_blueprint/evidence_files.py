@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import select
 import stat
 from dataclasses import dataclass
@@ -32,6 +33,17 @@ _NO_LOGS = (
     (0, b"LPKSHHRH", "is a binary journal; expected its text: journalctl --file FILE -o short-iso"),
 )
 """(offset, magic, what to say): files that people hand over and that hold no lines."""
+_HEAD = 1 << 16
+"""Bytes that are looked at to tell what a file is."""
+_LOKI_ANSWER = re.compile(rb'\s*\{(?=[^\[]{0,4096}"resultType"\s*:\s*"streams")')
+_LOKI_PROBLEM = (
+    "is an answer of Loki in one piece; expected a log line per line: logcli query --output=jsonl, or "
+    "jq -c '.data.result[] | .stream as $s | .values[] | {labels: $s, timestamp: .[0], line: .[1]}' FILE"
+)
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_NO_TEXT = bytes(sorted({*range(1, 32), 127} - {*b"\t\n\r\f\v\b\a\x1b"}))
+"""Control characters that logs do not hold; NULs are not among them: a log has runs of them after a crash."""
+_MOST_NO_TEXT = 0.05
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISCHR, "a device"),
@@ -72,8 +84,21 @@ def _content(blocks: Iterable[bytes], name: str, limit: int) -> Content:
         return Content(b"", f"cannot be read ({error.strerror or error}); expected a readable file")
     except _UnfitError as error:
         return Content(b"", str(error))
-    unfit = (problem for offset, magic, problem in _NO_LOGS if content.data.startswith(magic, offset))
-    return next((Content(b"", problem) for problem in unfit), content)
+    problem = _unfit(content.data)
+    return Content(b"", problem) if problem else content
+
+
+def _unfit(data: bytes) -> str:
+    """Why this holds no lines; empty when it may."""
+    for offset, magic, problem in _NO_LOGS:
+        if data.startswith(magic, offset):
+            return problem
+    if _LOKI_ANSWER.match(data[:_HEAD]):
+        return _LOKI_PROBLEM
+    head = data[:_HEAD]
+    if not head.startswith(_UTF_16) and len(head.translate(None, _NO_TEXT)) < len(head) * (1 - _MOST_NO_TEXT):
+        return "is binary data; expected a log"
+    return ""
 
 
 def _blocks_of_file(path: str, limit: int) -> Iterator[bytes]:

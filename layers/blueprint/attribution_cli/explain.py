@@ -13,7 +13,7 @@ import click
 from attribution_blueprint.errors import BlueprintError, ConfigError
 from attribution_blueprint.local import LocalAttribution
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
-from attribution_cli.explain_evidence import LooseOptions, evidence_of
+from attribution_cli.explain_evidence import LooseOptions, evidence_of, is_job_id
 from attribution_cli.terminal import complain, echo_json
 from attribution_cli.verdict_view import print_table, print_verdict
 from attribution_lib.errors import AttributionError
@@ -112,7 +112,7 @@ def _explain_all(
 
 def _of_scheduler(job: str | None, configs: tuple[Path, ...], show: Callable[[EnrichedVerdict, str], None]) -> int:
     """The exit status of explaining one job of a scheduler."""
-    from attribution_cli.explain_job import explain_job, is_job_id  # noqa: PLC0415 -- loads the whole orchestrator
+    from attribution_cli.explain_job import explain_job  # noqa: PLC0415 -- loads the whole orchestrator
 
     if job is None or not is_job_id(job):
         complain("nothing to explain; expected PATHs, or --job with a job id")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attribution_lib.job.model import JobInfo
     from attribution_lib.observation import Source
 
-__all__ = ["LooseOptions", "evidence_of"]
+__all__ = ["LooseOptions", "evidence_of", "is_job_id"]
 
 _STDIN = "-"
 _NOBODYS_JOB = "local"
@@ -84,8 +84,14 @@ def _of_file(path: str) -> JobInfo:
     try:
         return read_job_file(Path(path))
     except EvidenceError as error:
-        msg = f"--job {error}"
+        hint = "; with PATHs, --job is a job.toml: for a job's id say --job-id" if is_job_id(path) else ""
+        msg = f"--job {error}{hint}"
         raise EvidenceError(msg) from error
+
+
+def is_job_id(text: str) -> bool:
+    """Whether ``--job`` names a job of a scheduler rather than a job file."""
+    return not text.endswith(".toml") and os.sep not in text and not os.path.exists(text)  # noqa: PTH110 -- one look
 
 
 def _option(field: str) -> str:

@@ -24,14 +24,9 @@ if TYPE_CHECKING:
     from attribution_blueprint.settings import Configuration
     from attribution_service.result import EnrichedVerdict
 
-__all__ = ["explain_job", "is_job_id"]
+__all__ = ["explain_job"]
 
 _FAILED, _BAD_INPUT = 1, 2
-
-
-def is_job_id(text: str) -> bool:
-    """Whether ``--job`` names a job of a scheduler rather than a job file."""
-    return not text.endswith(".toml") and os.sep not in text and not os.path.exists(text)  # noqa: PTH110 -- one look
 
 
 def explain_job(

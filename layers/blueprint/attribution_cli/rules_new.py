@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ from attribution_lib.rules.scaffold import scaffold_rule
 __all__ = ["new"]
 
 BAD_INPUT = 2
+_KINDS = ("extractor", "extractor_family", "extractor_catalog", "metric_extractor")
 
 
 @click.command()
@@ -40,8 +42,9 @@ def new(name: str, line: str, source: str, into: Path | None) -> None:
     if not text.strip():
         complain("--from-line: empty; expected the log line that the rule is to match")
         sys.exit(BAD_INPUT)
-    if into is not None and not into.parent.is_dir():
-        complain(f"--into {into}: there is no folder {into.parent}; expected a rule file in a rules folder")
+    refusal = _refusal(name, into) if into is not None else ""
+    if refusal:
+        complain(refusal)
         sys.exit(BAD_INPUT)
     scaffold = scaffold_rule(name, text, Source(source))
     out = console()
@@ -56,3 +59,25 @@ def new(name: str, line: str, source: str, into: Path | None) -> None:
             head = 'author = "name yourself"\n'
         path.write_text(head + addition, encoding="utf-8")
         out.print(f"added to {path}")
+
+
+def _refusal(name: str, into: Path) -> str:
+    """Why the rule cannot be added there; empty when it can."""
+    if not into.parent.is_dir():
+        return f"--into {into}: there is no folder {into.parent}; expected a rule file in a rules folder"
+    if into.suffix != ".toml" or into.name.endswith(".test.toml"):
+        return f"--into {into}: is no rule file; expected a name such as {into.parent / 'mytool.toml'}"
+    for path in sorted(into.parent.glob("*.toml")):
+        try:
+            tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            if path == into:
+                return f"--into {into}: cannot be added to ({error}); expected a rule file that is valid TOML"
+            continue  # another file's fault; loading the rules names it
+        if any(_declares(tables.get(kind), name) for kind in _KINDS):
+            return f"{name}: {path} declares a rule of this name; expected a name of its own"
+    return ""
+
+
+def _declares(rules: object, name: str) -> bool:
+    return isinstance(rules, list) and any(isinstance(rule, dict) and rule.get("name") == name for rule in rules)

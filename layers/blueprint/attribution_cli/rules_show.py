@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,8 @@ from attribution_lib.rules.description import describe
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from attribution_lib.rules.engine import RuleEngine
 
 __all__ = ["show"]
 
@@ -29,6 +32,7 @@ def show(name: str, folders: tuple[Path, ...]) -> None:
     if not sections:
         similar = [rule.provenance.name for rule in engine.rules() if name.lower() in rule.provenance.name.lower()]
         similar += [symptom.name for symptom in engine.registry if name.lower() in symptom.name.lower()]
+        similar = similar or _spelt_alike(name, engine)
         hint = f"; did you mean {', '.join(similar[:8])}?" if similar else ""
         console(stderr=True).print(f"no rule or symptom is named {name!r}{hint}")
         sys.exit(FAILED)
@@ -37,3 +41,9 @@ def show(name: str, folders: tuple[Path, ...]) -> None:
         out.print(title, style="bold")
         for key, value in facts:
             out.print(f"  {key:<12} {value}")
+
+
+def _spelt_alike(name: str, engine: RuleEngine) -> list[str]:
+    known = [rule.provenance.name for rule in engine.rules()] + [symptom.name for symptom in engine.registry]
+    by_lower = {word.lower(): word for word in known}
+    return [by_lower[word] for word in get_close_matches(name.lower(), by_lower, n=3)]

@@ -33,7 +33,7 @@ _STYLES = {"hit": "green", "quiet": "green", "noisy": "red", "missing": "red"}
 def test(only: str, verbose: bool, junit: Path | None, folders: tuple[Path, ...]) -> None:  # noqa: FBT001 -- click passes flags by name
     """Run the tests beside the rules.
 
-    That is every .test.toml, or those whose file or rule name contains ONLY.
+    That is every .test.toml, or those whose file or rule name contains ONLY, or those beside the rule file ONLY.
 
     Every sample ends in one word: hit, quiet, noisy or missing. Exit status 0 when all is as expected, 1 when a sample
     is not or ONLY names none, 3 when rules or samples are refused.

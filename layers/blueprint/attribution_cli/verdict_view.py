@@ -40,6 +40,7 @@ _COLUMNS = (("case", 12), ("ended", 9), ("whose problem", 15), ("sure", 6), ("ro
 """Columns of the table with the width below which they say nothing."""
 _NODES_SHOWN = 8
 _ALTERNATIVES_SHOWN = 5
+_STAGED_SHOWN = 5
 _STYLES = {
     "hardware": "red",
     "system_software": "magenta",
@@ -115,13 +116,21 @@ def _parts(verdict: EnrichedVerdict, case: str, *, narrow: bool) -> list[Rendera
     head.append(shown(headline(verdict)) + "\n", style=f"bold {style}")
     head.append(f"Whose problem: {_OWNERS[verdict.sub_domain.value]}\n")
     head.append(shown(", ".join(facts)), style="dim")
-    parts: list[RenderableType] = [Panel(head, title=Text(shown(case)), title_align="left", border_style=style)]
+    title = Text(shown(_title(verdict, case)))
+    parts: list[RenderableType] = [Panel(head, title=title, title_align="left", border_style=style)]
     parts += _root(verdict)
     parts += _nodes(verdict)
     parts += _chain(verdict, narrow=narrow)
     parts += _alternatives(verdict)
     parts += _coverage(verdict)
     return parts
+
+
+def _title(verdict: EnrichedVerdict, case: str) -> str:
+    """The case; of loose files, which are one case together, the first and how many more there are."""
+    instances = [report.instance for report in verdict.connector_reports]
+    others = len(instances) - 1 if case in instances else 0
+    return f"{case} and {_counted(others, 'file')} more" if others else case
 
 
 def _root(verdict: EnrichedVerdict) -> list[RenderableType]:
@@ -174,26 +183,27 @@ def _chain(verdict: EnrichedVerdict, *, narrow: bool) -> list[RenderableType]:
         return []
     rows = _told(verdict.chain)
     parts: list[RenderableType] = [Text("What happened, in time order", style="bold")]
-    parts += [_as_lines(rows)] if narrow else [_as_table(rows)]
+    parts += [_as_lines(rows, verdict)] if narrow else [_as_table(rows, verdict)]
     if len(verdict.chain) > len(rows):
         more = len(verdict.chain) - len(rows)
         parts.append(_indented(Text(f"and {_counted(more, 'step')} more (--json shows all)", style="dim")))
     return parts
 
 
-def _as_table(rows: Sequence[ChainRow]) -> Table:
+def _as_table(rows: Sequence[ChainRow], verdict: EnrichedVerdict) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in ("when (UTC)", "where", "symptom"):
         table.add_column(column, no_wrap=column == "when (UTC)", overflow="fold")
     for row in rows:
-        table.add_row(_when(row), Text(_where(row)), _what(row))
+        table.add_row(_when(row), Text(_where(row)), _what(row, verdict))
     return table
 
 
-def _as_lines(rows: Sequence[ChainRow]) -> Group:
+def _as_lines(rows: Sequence[ChainRow], verdict: EnrichedVerdict) -> Group:
     """Two lines a step, for a terminal in which three columns would leave none of them room."""
     heads = (Text(f"{_when(row)}  {_where(row)}".rstrip(), style="dim") for row in rows)
-    return Group(*(part for row, head in zip(rows, heads, strict=True) for part in (head, _indented(_what(row)))))
+    whats = (_indented(_what(row, verdict)) for row in rows)
+    return Group(*(part for step in zip(heads, whats, strict=True) for part in step))
 
 
 def _when(row: ChainRow) -> str:
@@ -207,13 +217,16 @@ def _where(row: ChainRow) -> str:
     return shown(" ".join([row.node, *rank] if row.node else rank))
 
 
-def _what(row: ChainRow) -> Text:
+def _what(row: ChainRow, verdict: EnrichedVerdict) -> Text:
     emphasis = {"root": "bold", "discarded": "dim"}.get(row.state, "")
     text = Text("● " if row.state == "root" else "  ", style="bold")
     text.append(shown(row.symptom), style=emphasis)
     text.append(f" ×{row.occurrences}" if row.occurrences > 1 else "", style="dim")
     if row.explained_by:
         text.append(f"  ← explained by {shown(row.explained_by)}", style="dim")
+    nodes = verdict.job["nodes"]
+    if nodes and row.node and row.node not in nodes:
+        text.append("  (not a node of this job)", style="dim")
     return text
 
 
@@ -261,6 +274,8 @@ def _coverage(verdict: EnrichedVerdict) -> list[RenderableType]:
         elif row.status is ConnectorStatus.EMPTY:
             details.append(f"empty: {shown(row.instance)}\n", style="yellow")
     details.append("".join(f"{line}\n" for line in _left_out(verdict)), style="yellow")
+    for rule, hits in sorted(verdict.engine.staged_hits.items())[:_STAGED_SHOWN]:
+        details.append(f"staged rule {shown(rule)} matched ×{hits}: counted, decides nothing\n", style="dim")
     for finding in verdict.diagnostics:
         details.append(f"finding: {shown(finding.rule)} {shown(finding.error)} ×{finding.count}\n", style="yellow")
     details.rstrip()

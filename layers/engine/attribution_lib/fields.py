@@ -120,7 +120,8 @@ class FieldChecker:
         if micros is None and self.zone is not None:
             micros = _naive_text(value, self.zone)
         if micros is None:
-            self.fault(address, f"{value[:60]!r} is no RFC 3339 date-time with an offset", "as in 2026-06-01T03:14:02Z")
+            offset = " with an offset" if self.zone is None else ""
+            self.fault(address, f"{value[:60]!r} is no RFC 3339 date-time{offset}", "as in 2026-06-01T03:14:02Z")
         return micros
 
     def node(self, value: Any, address: str) -> str | None:

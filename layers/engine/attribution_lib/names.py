@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["NodeNames", "is_address"]
 
@@ -17,16 +18,26 @@ class NodeNames:
     """Turns any spelling of a node's name into the canonical one.
 
     ``mapping`` wins over everything; then ``domain_resolver`` (full name → name, None to decline); then ignored
-    prefixes are cut and a domain is dropped. IP addresses and names in ``kept`` stay whole.
+    prefixes are cut and a domain is dropped. IP addresses stay whole.
     """
 
     mapping: Mapping[str, str] = field(default_factory=dict)
     ignored_prefixes: tuple[str, ...] = ()
     domain_resolver: Callable[[str], str | None] | None = None
+    spelt: Mapping[str, str] = field(default_factory=dict)
+    """Lower case → the job's spelling: host names do not differ by case."""
+
+    def of_job(self, nodes: Sequence[str]) -> NodeNames:
+        """The same, and a node of this job has the job's spelling in whatever case a log prints it."""
+        count = Counter(node.lower() for node in nodes)
+        return replace(self, spelt={node.lower(): node for node in nodes if count[node.lower()] == 1})
 
     def canonical(self, name: str) -> str:
         """The one spelling under which this node is known; an empty name stays empty."""
-        name = name.strip()
+        name = self._known(name.strip())
+        return self.spelt.get(name.lower(), name) if self.spelt else name
+
+    def _known(self, name: str) -> str:
         if not name or name in self.mapping:
             return self.mapping.get(name, name)
         if self.domain_resolver is not None:

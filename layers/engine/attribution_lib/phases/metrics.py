@@ -62,7 +62,7 @@ def evaluate(
     that fulfils the predicate inside the job's window; symptoms that ``registry`` does not know are left out.
     """
     window = _window(job)
-    names = job.names or NodeNames()
+    names = (job.names or NodeNames()).of_job(job.nodes)
     by_metric: dict[str, list[Event]] = {}
     for event in summaries:
         by_metric.setdefault(event.payload["labels"][NAME_LABEL], []).append(event)

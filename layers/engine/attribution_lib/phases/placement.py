@@ -38,7 +38,8 @@ class Placement:
     @classmethod
     def learn(cls, job: JobInfo, events: Iterable[Event]) -> Placement:
         """Read all mapping events, and every event that carries both a rank and a declared node."""
-        placement = cls(job.names or NodeNames(), job.nodes, {item.rank: item.node for item in job.ranks})
+        names = (job.names or NodeNames()).of_job(job.nodes)
+        placement = cls(names, job.nodes, {item.rank: item.node for item in job.ranks})
         of_communicators: list[tuple[int, Event]] = []
         for event in events:
             if event.event_type == EventType.MAPPING and event.payload.get("kind") == "comm_rank_host":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from attribution_lib.rules.faults import FaultLog
@@ -60,6 +61,12 @@ def collect_samples(paths: Sequence[Path | str] | None, engine: RuleEngine) -> l
     return files
 
 
+def _beside(rule_file: str) -> str | None:
+    """The name of the samples beside a rule file; None for what names no rule file."""
+    path = PurePath(rule_file)
+    return f"{path.stem.removesuffix('.test')}.test.toml" if path.suffix in (".toml", ".py") else None
+
+
 class SampleRunner:
     """Runs samples against one engine; matchers are built once a source."""
 
@@ -68,9 +75,12 @@ class SampleRunner:
         self._matchers: dict[Source, LineMatcher] = {}
 
     def run(self, files: Sequence[SampleFile], *, only: str = "") -> Iterator[SampleResult]:
-        """The results of all samples in order; ``only`` keeps files whose path, or rules whose name, contains it."""
+        """The results of all samples in order; ``only`` keeps files whose path, or rules whose name, contains it.
+
+        The path of a rule file, ``rules/nccl.toml``, keeps the samples beside it.
+        """
         for file in files:
-            whole = not only or only in file.path
+            whole = not only or only in file.path or _beside(only) == PurePath(file.path).name
             for sample in file.lines:
                 result = self._run_line(sample, file)
                 if whole or only in (result.rule or "") or only in (sample.rule or ""):

@@ -81,7 +81,7 @@ def _found(path: str, form: re.Pattern[str], job: JobInfo) -> Iterator[FoundFile
     groups = match.groupdict()
     node = groups.get("node")
     if node is not None and job.names is not None:
-        node = job.names.canonical(node)
+        node = job.names.of_job(job.nodes).canonical(node)
     if node is not None and job.nodes and node not in job.nodes:
         return
     rank = groups.get("rank")

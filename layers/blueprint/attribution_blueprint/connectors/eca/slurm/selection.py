@@ -43,9 +43,9 @@ class SlurmSelection(AdapterSettings):
 
     @model_validator(mode="after")
     def _selected(self) -> SlurmSelection:
-        for words, form, what in ((self.ids, _ID, "ids"), (self.users, _NAME, "users")):
-            _check(words, form, what)
-        _check(self.partitions, _NAME, "partitions")
+        _check(self.ids, _ID, "ids", "no job id; expected ids such as 4711, 4711_3 or a SLUID")
+        for names, what in ((self.users, "users"), (self.partitions, "partitions")):
+            _check(names, _NAME, what, "no name; expected letters, digits and . _ - @ $")
         for what, text in (("since", self.since), ("until", self.until)):
             if text and moment(text, 0) is None:
                 msg = f"{what}: {text[:60]!r}; expected 2h, 7d, or an RFC 3339 time with its offset"
@@ -56,10 +56,10 @@ class SlurmSelection(AdapterSettings):
         return self
 
 
-def _check(words: Sequence[str], form: re.Pattern[str], what: str) -> None:
+def _check(words: Sequence[str], form: re.Pattern[str], what: str, why: str) -> None:
     wrong = next((word for word in words if form.fullmatch(word) is None), None)
     if wrong is not None:
-        msg = f"{what}: {wrong[:60]!r} is none"
+        msg = f"{what}: {wrong[:60]!r} is {why}"
         raise ValueError(msg)
 
 

@@ -460,6 +460,15 @@ def test_a_dry_run_shows_what_would_be_read_and_touches_nothing(tmp_path: Path) 
     assert not (tmp_path / "store").exists()
 
 
+def test_a_configuration_that_reads_no_evidence_is_told_of(tmp_path: Path) -> None:
+    file = configuration_file(tmp_path, write_jobs(tmp_path, 1))
+    assert "no evidence is read" not in CliRunner().invoke(main, ["run", "--dry-run", "--configs", str(file)]).stderr
+    static = ["--connector", "eca", "static", "job_id", "1"]
+    found = CliRunner().invoke(main, ["run", "--dry-run", *static])
+    assert found.exit_code == 0
+    assert "no log and no metric is configured, so no evidence is read; expected at least [log.file]" in found.stderr
+
+
 def test_bad_configuration_is_exit_status_2() -> None:
     found = CliRunner().invoke(main, ["run", "--connector", "run", "concurrency", "many"])
     assert found.exit_code == 2

@@ -37,7 +37,7 @@ def test_a_rules_folder_that_cannot_be_used_is_refused_by_file(tmp_path: Path) -
     (folder / "d.toml").write_text("x = [", encoding="utf-8")
     result = rules("list", "--rules", folder)
     assert result.exit_code == 3
-    assert "rules/a.toml:1: cannot be read: No such file" in result.stderr
+    assert "rules/a.toml:1: cannot be read: is a link to nowhere, which does not exist" in result.stderr
     assert "rules/b.py:1: cannot be executed: SystemExit: 5" in result.stderr
     assert "rules/c.toml:1: is nested too deeply" in result.stderr
     assert "rules/d.toml:1: is not TOML" in result.stderr

@@ -50,6 +50,7 @@ def run(configs: tuple[Path, ...], *, dry_run: bool, log_level: str, **flags: bo
     try:
         configurations = read_all(configuration_files(configs), os.environ, [*given_arguments(), *_flags(flags)])
         _need_adapters(configurations)
+        _tell_of_nothing_to_read(configurations)
         sys.exit(_dry(configurations) if dry_run else _all(configurations))
     except ConfigError as error:
         click.echo("\n".join(shown(fault) for fault in error.faults), err=True)
@@ -103,6 +104,17 @@ def _need_adapters(configurations: Sequence[Configuration]) -> None:
     ]
     if faults:
         raise ConfigError(faults)
+
+
+def _tell_of_nothing_to_read(configurations: Sequence[Configuration]) -> None:
+    """Verdicts of the scheduler's facts alone are seldom what was meant: a folder of cases is not read by its eca."""
+    for found in configurations:
+        if not found.of("log") and not found.of("metric"):
+            click.echo(
+                f"{found.address}: no log and no metric is configured, so no evidence is read; expected at least "
+                "[log.file], see: attribution connectors log",
+                err=True,
+            )
 
 
 def _dry(configurations: Sequence[Configuration]) -> int:

@@ -143,6 +143,15 @@ def test_a_new_rule_goes_into_a_file_and_its_test(folder: Path) -> None:
     target = folder / "fresh.toml"
     assert run("new", "Fresh", "--from-line", "-", "--into", target, stdin="disk 7 is gone\n").exit_code == 0
     assert run("test", "fresh", "--rules", folder).stdout.startswith("hit 1 quiet 1 ")
+    left = run("lint", "--rules", folder).stdout
+    for text in (
+        "name yourself",
+        "in the field's own words",
+        "What it means",
+        "looks alike",
+        "where the line came from",
+    ):
+        assert text in left
     shown = run("new", "Fresh", "--from-line", "disk 7 is gone")
     assert "match_re = '''" in shown.stdout
     assert "[[hit]]" in shown.stdout

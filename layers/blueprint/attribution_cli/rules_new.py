@@ -11,7 +11,7 @@ import click
 from attribution_cli.rules_loading import console
 from attribution_cli.terminal import complain
 from attribution_lib.observation import TEXT_SOURCES, Source
-from attribution_lib.rules.scaffold import scaffold_rule
+from attribution_lib.rules.scaffold import PLACEHOLDERS, scaffold_rule
 
 __all__ = ["new"]
 
@@ -56,7 +56,7 @@ def new(name: str, line: str, source: str, into: Path | None) -> None:
     for path, addition in ((into, scaffold.rule), (into.with_suffix(".test.toml"), scaffold.test)):
         head = path.read_text(encoding="utf-8") if path.is_file() else ""
         if not head and path == into:
-            head = 'author = "name yourself"\n'
+            head = f'author = "{PLACEHOLDERS.author}"\n'
         path.write_text(head + addition, encoding="utf-8")
         out.print(f"added to {path}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from attribution_lib.text.prefixes import parse_prefix
@@ -12,7 +12,7 @@ from attribution_lib.text.prefixes import parse_prefix
 if TYPE_CHECKING:
     from attribution_lib.observation import Source
 
-__all__ = ["Scaffold", "scaffold_rule"]
+__all__ = ["PLACEHOLDERS", "Placeholders", "Scaffold", "scaffold_rule"]
 
 _VARIABLE = re.compile(
     r"(?P<stamp>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\d\d:\d\d:\d\d(?:[.,]\d+)?)"
@@ -47,13 +47,26 @@ class Scaffold:
     test: str
 
 
+@dataclass(frozen=True, slots=True)
+class Placeholders:
+    """What a new rule says until its author does; the lint finds what was left."""
+
+    author: str = "name yourself"
+    symptom: str = ": name it in the field's own words"
+    docs: str = "What it means, usual causes, what to check next, reference."
+    origin: str = "where the line came from"
+    miss: str = "a line that looks alike and is none"
+    because: str = "why it is none"
+
+
+PLACEHOLDERS = Placeholders()
 _RULE = """
 [[symptom]]
 name = {symptom}
 outcome = "unknown"             # the failure category
 rank = 400                      # how specific the cause is
 scope = "job"                   # node | device | job
-docs = "What it means, usual causes, what to check next, reference."
+docs = {docs}
 
 [[extractor]]
 name = {name}
@@ -65,14 +78,14 @@ emit = {{ type = "bad_node", symptom = {symptom} }}
 _TEST = """
 [[hit]]
 line = {line}
-origin = "where the line came from"
+origin = {origin}
 source = "{source}"
 event = "bad_node"
 symptom = {symptom}
 
 [[miss]]
-line = "a line that looks alike and is none"
-because = "why it is none"
+line = {miss}
+because = {because}
 source = "{source}"
 rule = {name}
 """
@@ -84,10 +97,11 @@ def scaffold_rule(name: str, line: str, source: Source) -> Scaffold:
     pattern = r"(?:^|[\s:\]\)|>])" + _generalise(body)
     values = {
         "name": _toml_text(name),
-        "symptom": _toml_text(f"{name}: name it in the field's own words"),
+        "symptom": _toml_text(name + PLACEHOLDERS.symptom),
         "source": source.value,
         "pattern": _toml_text(pattern) if "'''" in pattern else f"'''{pattern}'''",
         "line": _toml_text(line),
+        **{key: _toml_text(text) for key, text in asdict(PLACEHOLDERS).items() if key not in ("author", "symptom")},
     }
     return Scaffold(_RULE.format(**values), _TEST.format(**values))
 

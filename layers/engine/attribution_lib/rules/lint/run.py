@@ -19,6 +19,7 @@ from attribution_lib.rules.lint.patterns import (
     StrictStart,
     VolatileToken,
 )
+from attribution_lib.rules.lint.placeholders import Placeholder
 from attribution_lib.rules.lint.symptoms import MissingDocs, RankBand, UnreachableSymptom
 from attribution_lib.rules.samples import read_samples
 
@@ -47,6 +48,7 @@ CHECKS: tuple[Check, ...] = (
     MissingDocs(),
     RankBand(),
     MutualExplanation(),
+    Placeholder(),
 )
 UNUSED_EXCLUSION = "unused-exclusion"
 """The id under which an exclusion is reported that excludes nothing (any more)."""

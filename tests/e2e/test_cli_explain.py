@@ -228,3 +228,12 @@ def test_the_page_names_staged_rules_that_matched(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("it is broken\n")
     page = explain("a.log", "--rules", rules).stdout
     assert "staged rule R matched ×1: counted, decides nothing" in page
+
+
+def test_the_page_says_where_a_rule_that_crashed_stands(tmp_path: Path) -> None:
+    code = (
+        "from attribution_lib.rule_api import filter_def\n@filter_def('F', 't')\ndef f(context): raise KeyError('x')\n"
+    )
+    rules = write(tmp_path, a_toml=extractor(), b_py=code)
+    (tmp_path / "a.log").write_text("it is broken\n")
+    assert "finding: F (rules/b.py:2) KeyError" in explain("a.log", "--rules", rules).stdout

@@ -232,3 +232,19 @@ def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "x.toml").write_bytes(b'author = "\xff"')
     assert "is not UTF-8" in fault(tmp_path, a_toml=HEADER)
+
+
+@pytest.mark.parametrize(
+    ("scope", "order", "says"),
+    [
+        ("nodes", "before", "C scope: is 'nodes'; expected one of device, rank, node, job"),
+        ("node", "after", "C order: is 'after'; expected one of before, any"),
+    ],
+)
+def test_a_cascade_of_unknown_words_is_told_the_known_ones(tmp_path: Path, scope: str, order: str, says: str) -> None:
+    code = (
+        "from attribution_lib.rule_api import cascade\ncascade('C', author='t', docs='', causes=[], consequences=[], "
+    )
+    found = fault(tmp_path, a_toml=extractor(), c_py=code + f"scope={scope!r}, order={order!r})\n")
+    assert found.startswith("rules/c.py:2: cannot be executed: ")
+    assert says in found

@@ -38,9 +38,7 @@ _PIPED_WIDTH = 160
 """A table that goes to a file or a pager is not cut to the 80 columns of an unknown terminal."""
 _COLUMNS = (("case", 12), ("ended", 9), ("whose problem", 15), ("sure", 6), ("root symptom", 16), ("bad nodes", 9))
 """Columns of the table with the width below which they say nothing."""
-_NODES_SHOWN = 8
-_ALTERNATIVES_SHOWN = 5
-_STAGED_SHOWN = 5
+_NODES_SHOWN, _ALTERNATIVES_SHOWN, _STAGED_SHOWN = 8, 5, 5
 _STYLES = {
     "hardware": "red",
     "system_software": "magenta",
@@ -277,7 +275,10 @@ def _coverage(verdict: EnrichedVerdict) -> list[RenderableType]:
     for rule, hits in sorted(verdict.engine.staged_hits.items())[:_STAGED_SHOWN]:
         details.append(f"staged rule {shown(rule)} matched ×{hits}: counted, decides nothing\n", style="dim")
     for finding in verdict.diagnostics:
-        details.append(f"finding: {shown(finding.rule)} {shown(finding.error)} ×{finding.count}\n", style="yellow")
+        where = f" ({shown(finding.location)})" if finding.location else ""
+        details.append(
+            f"finding: {shown(finding.rule)}{where} {shown(finding.error)} ×{finding.count}\n", style="yellow"
+        )
     details.rstrip()
     return [text, _indented(details)] if details else [text]
 

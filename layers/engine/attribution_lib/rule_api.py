@@ -81,6 +81,7 @@ __all__ = [
 ]
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
+_Word = TypeVar("_Word", CascadeScope, Order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,15 @@ def symptom_def(name: str, *, outcome: str, rank: int, scope: str, **options: An
     _declare("symptom", name, None, line, outcome=outcome, rank=rank, scope=scope, **options)
 
 
+def _one_of(words: type[_Word], given: str, address: str) -> _Word:
+    """The word that was given; a refusal that says which there are."""
+    try:
+        return words(given)
+    except ValueError as error:
+        msg = f"{address}: is {given!r}; expected one of {', '.join(words)}"
+        raise ValueError(msg) from error
+
+
 def cascade(  # noqa: PLR0913 -- a cascade is exactly these facts, all keyword-only
     name: str,
     *,
@@ -223,8 +233,9 @@ def cascade(  # noqa: PLR0913 -- a cascade is exactly these facts, all keyword-o
 
     Device, rank and node cascades run in SCRUB, job-wide ones in FINAL, unless ``priority`` says otherwise.
     """
-    scope = CascadeScope(scope)
-    relation = Cascade(name, tuple(causes), tuple(consequences), scope, Order(order), slack, within)
+    scope = _one_of(CascadeScope, scope, f"{name} scope")
+    order = _one_of(Order, order, f"{name} order")
+    relation = Cascade(name, tuple(causes), tuple(consequences), scope, order, slack, within)
     if priority is None:
         scrub = scope in (CascadeScope.DEVICE, CascadeScope.NODE)
         priority = RefinerPriority.SCRUB if scrub else RefinerPriority.FINAL

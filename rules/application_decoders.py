@@ -26,6 +26,10 @@ _REFUSED = frozenset(
 """What CUDA answers to a call that NCCL should not have made: of the library or the platform, not of the program."""
 
 
+_CHANGED_DIGITS = 2
+"""Numbers below 100 had other meanings before CUDA 10.1: the text beside them has not changed."""
+
+
 @decoder_def("cuda_error")
 def cuda_error(captures: Mapping[str, str]) -> dict[str, str]:
     """The key of the CUDA catalogue: a runtime or driver name, else the error's text, else its number."""
@@ -37,5 +41,8 @@ def cuda_error(captures: Mapping[str, str]) -> dict[str, str]:
         return {**captures, "word": "nccl call" if refused else captures["nccl"].strip()}
     if "_STATUS_" in text:
         return {**captures, "word": "library status"}
-    word = named or captures.get("number") or captures.get("code") or text
+    code = captures.get("code") or ""
+    if text and len(code) <= _CHANGED_DIGITS:
+        code = ""
+    word = named or captures.get("number") or code or text
     return {**captures, "word": word}

@@ -25,6 +25,15 @@ def explain_lost_nodes_by_their_preemption(context: FilterContext) -> None:
             stream.discard(lost, by="PreemptedNodeOfActor", explained_by=preempted)
 
 
+@filter_def("KeyboardInterruptOfTheLauncher", AUTHOR, priority=FilterPriority.MID)
+def explain_keyboard_interrupts_by_the_launcher(context: FilterContext) -> None:
+    """Where the launcher says that it got SIGINT, the interrupt that Python prints before it is that Ctrl-C."""
+    stream = context.event_stream
+    for stop in stream.events(symptom="Interrupted from the keyboard (SIGINT)")[:1]:
+        for interrupt in stream.bad(["KeyboardInterrupt"]):
+            stream.discard(interrupt, by="KeyboardInterruptOfTheLauncher", explained_by=stop)
+
+
 @filter_def("PodRefusedAfterKubeletRestart", AUTHOR, priority=FilterPriority.MID)
 def name_pods_refused_after_a_restart(context: FilterContext) -> None:
     """A kubelet that restarts admits running pods again and may count their devices twice: the pod did nothing."""

@@ -21,25 +21,25 @@ _ADVICE = {
     422: "Correct what is named below and ask again.",
     503: "Try again in a moment.",
 }
+_ADVICE_ON = {
+    "foreign-form": "Open the verdict again and send the judgement there; the browser must accept this site's cookie.",
+}
+"""By slug, where the status alone says too little."""
 _MORE = "Go back and try again; if it stays, look at the program's log."
 
 
 def error_context(error: ServiceError, now: float) -> ErrorContext:
     """The page of an error of the service; ``now`` is seconds since the epoch."""
     faults = error.extras.get("faults", ())
-    return _context(
-        error.status,
-        error.detail,
-        now,
-        title=error.title,
-        faults=tuple(
-            Fact(
-                name=str(fault["field"]),
-                value=str(fault["problem"]) + (f"; expected {fault['expected']}" if fault.get("expected") else ""),
-            )
-            for fault in faults
-        ),
+    shown = tuple(
+        Fact(
+            name=str(fault["field"]),
+            value=str(fault["problem"]) + (f"; expected {fault['expected']}" if fault.get("expected") else ""),
+        )
+        for fault in faults
     )
+    plain = _context(error.status, error.detail, now, title=error.title)
+    return plain.model_copy(update={"faults": shown, "advice": _ADVICE_ON.get(error.slug, plain.advice)})
 
 
 def unknown_page(path: str, now: float) -> ErrorContext:
@@ -47,7 +47,7 @@ def unknown_page(path: str, now: float) -> ErrorContext:
     return _context(int(HTTPStatus.NOT_FOUND), f"There is no page {path[:200]!r}.", now, title="Not found")
 
 
-def _context(status: int, problem: str, now: float, *, title: str, faults: tuple[Fact, ...] = ()) -> ErrorContext:
+def _context(status: int, problem: str, now: float, *, title: str) -> ErrorContext:
     return ErrorContext(
         page=PageName.ERROR,
         title=title,
@@ -57,5 +57,5 @@ def _context(status: int, problem: str, now: float, *, title: str, faults: tuple
         status=status,
         problem=problem,
         advice=_ADVICE.get(status, _MORE),
-        faults=faults,
+        faults=(),
     )

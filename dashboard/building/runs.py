@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attribution_lib.errors import Fault
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from dashboard.reading import Buckets, Capabilities
     from dashboard.site import Site
 
-__all__ = ["REQUIREMENT", "run_row", "runs_context", "runs_query", "time_of"]
+__all__ = ["REQUIREMENT", "SoughtJob", "run_row", "runs_context", "runs_query", "time_of"]
 
 REQUIREMENT = "This store finds verdicts by a cluster and a day (or since a day), or by a node: choose one of both."
 _DAY_LETTERS = len("2026-06-01")
@@ -36,7 +37,30 @@ _MONDAY = 4 * SECONDS_A_DAY
 """The first Monday after the epoch."""
 
 
-def runs_context(site: Site, filters: RunsFilters, cursor: str = "", limit: int = 50) -> RunsContext:
+@dataclass(frozen=True, slots=True)
+class SoughtJob:
+    """A job whose id was asked for and leads to no single verdict, so that its id is searched for as words."""
+
+    job_id: str
+    clusters: tuple[str, ...]
+    """Those with a verdict on a job of exactly this id."""
+
+    @property
+    def notice(self) -> Notice:
+        """What the listing is, so that nobody takes another job's verdict for this one's."""
+        if self.clusters:
+            text = f"Job {self.job_id[:200]!r} has verdicts in several clusters: {', '.join(self.clusters)}."
+            return Notice(level=NoticeLevel.INFO, text=text)
+        text = (
+            f"There is no verdict on a job {self.job_id[:200]!r}. What is listed has these words in it: other jobs. "
+            "Check the id and the cluster; only what a run attributed is here."
+        )
+        return Notice(level=NoticeLevel.WARNING, text=text)
+
+
+def runs_context(
+    site: Site, filters: RunsFilters, cursor: str = "", limit: int = 50, sought: SoughtJob | None = None
+) -> RunsContext:
     """One page; ``InvalidRequestError`` for filters that mean nothing. What the store cannot answer is a notice."""
     reader, able = site.reader, site.reader.capabilities
     query = runs_query(filters, cursor, limit)
@@ -45,8 +69,9 @@ def runs_context(site: Site, filters: RunsFilters, cursor: str = "", limit: int 
     buckets = None if problem else reader.buckets(query)
     counts = None if buckets is None else _series(buckets)
     clusters = tuple(reader.clusters())
+    notices = [*([sought.notice] if sought else []), *_notices(problem, filters, able, len(clusters))]
     return RunsContext(
-        **site.page(PageName.RUNS, "Runs", _notices(problem, filters, able, len(clusters))),
+        **site.page(PageName.RUNS, "Runs", notices),
         filters=filters,
         choices=FilterChoices(
             clusters=clusters,
@@ -91,6 +116,11 @@ def runs_query(filters: RunsFilters, cursor: str = "", limit: int = 50) -> RunsQ
         start, stop = time_of("day", filters.day[:_DAY_LETTERS], faults), time_of("day", filters.day, faults, end=True)
         since = max(filter(None, (since, start)), default=None)
         until = min(filter(None, (until, stop)), default=None)
+    if since is not None and until is not None and since >= until:
+        name, given = ("day", filters.day) if filters.day else ("until", filters.until)
+        faults.append(
+            Fault(name, "", given[:60], "a time after since" if name == "until" else "a day between since and until")
+        )
     if filters.sub_domain and filters.sub_domain not in set(SubDomain):
         faults.append(Fault("sub_domain", "", filters.sub_domain[:60], f"one of {', '.join(SubDomain)}"))
     if filters.outcome and filters.outcome not in set(Outcome):
@@ -118,8 +148,8 @@ def time_of(name: str, text: str, faults: list[Fault], *, end: bool = False) -> 
     if not text:
         return None
     is_day = len(text) == _DAY_LETTERS
-    # A browser's field of date and time gives no offset and maybe no seconds; pages show UTC, so that is what is meant.
-    forms = [f"{text}T00:00:00Z"] if is_day else [text, f"{text}Z", f"{text}:00Z"]
+    # People and a browser's field give no offset and no seconds; pages show UTC, so that is what is meant.
+    forms = [f"{text}T00:00:00Z"] if is_day else [text, f"{text}Z", f"{text.removesuffix('Z')}:00Z"]
     at = next((found for found in map(seconds_of, forms) if found is not None), None)
     if at is None:
         faults.append(Fault(name, "", text[:60], "a UTC day (2026-06-01) or an instant (2026-06-01T03:00:00Z)"))

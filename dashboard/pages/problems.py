@@ -10,13 +10,24 @@ from attribution_service.errors import ServiceError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["method_error", "parameter_faults"]
+__all__ = ["form_error", "method_error", "parameter_faults"]
 
 
 class _MethodError(ServiceError):
     status = 405
     slug = "method-not-allowed"
     title = "Not possible here"
+
+
+class _FormError(ServiceError):
+    status = 403
+    slug = "foreign-form"
+    title = "This form cannot be taken"
+
+
+def form_error() -> ServiceError:
+    """403 for a form without our origin, cookie and token: nothing about clusters."""
+    return _FormError("This form did not come from this site's own page.")
 
 
 def method_error(allowed: str) -> ServiceError:

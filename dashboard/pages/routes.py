@@ -82,7 +82,7 @@ _ROUTES = (
 )
 PARAMETERS: dict[Place, frozenset[str]] = {
     Place.RUNS: frozenset(
-        {"cluster", "day", "since", "until", "sub_domain", "outcome", "node", "user", "text", "cursor", "limit"}
+        {"cluster", "day", "since", "until", "sub_domain", "outcome", "node", "user", "text", "job", "cursor", "limit"}
     ),
     Place.JOB: frozenset({"id"}),
     Place.VERDICT: frozenset({"run"}),

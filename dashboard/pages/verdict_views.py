@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from attribution_lib.taxonomy import Outcome
-from attribution_service.errors import ForbiddenError, InvalidRequestError, TooLargeError
+from attribution_service.errors import InvalidRequestError, TooLargeError
 from attribution_service.model import FeedbackRequest, VerdictKey
 from attribution_service.requests import validated
 from dashboard.building.verdict import verdict_context
 from dashboard.pages.exchange import PageAnswer
+from dashboard.pages.problems import form_error
 from dashboard.pages.render import JSON, Page, links_of, rendered
 from dashboard.pages.routes import Shape
 from dashboard.pages.security import TOKEN_FIELD, form_token, may_write, token_cookie
@@ -59,7 +60,7 @@ def judge(library: Library, request: PageRequest, _: Shape, parts: Mapping[str, 
     """Store a judgement and go back to the verdict, where it now stands; a form that is not ours is refused."""
     fields = _form(request)
     if not may_write(request, fields.pop(TOKEN_FIELD, "")):
-        raise ForbiddenError("This form did not come from this site's own page; open the verdict and send it again.")
+        raise form_error()
     unknown = sorted(set(fields) - set(_FIELDS))
     if unknown:
         raise InvalidRequestError(f"The form has fields that are not taken: {', '.join(unknown)[:200]}.")

@@ -10,7 +10,7 @@ from attribution_service.model import VerdictKey
 from attribution_service.requests import validated
 from attribution_service.times import SECONDS_A_DAY, day_of
 from dashboard.building.feedback import feedback_context
-from dashboard.building.runs import runs_context
+from dashboard.building.runs import SoughtJob, runs_context
 from dashboard.contexts.feedback import FeedbackFilters
 from dashboard.contexts.runs import RunsFilters
 from dashboard.pages.archive import cases_archive
@@ -40,7 +40,8 @@ def _runs(library: Library, request: PageRequest, shape: Shape, _: Mapping[str, 
     site = library.site(request.caller)
     names = RunsFilters.model_fields
     filters = RunsFilters(**{name: request.one(name) for name in names})
-    context = runs_context(site, filters, request.one("cursor"), number(request, "limit", 50, 1, _MANY))
+    sought = _sought(site.reader, request.one("job"), filters.text)
+    context = runs_context(site, filters, request.one("cursor"), number(request, "limit", 50, 1, _MANY), sought)
     recent = tuple((text, day_of(int(library.clock()) - days * SECONDS_A_DAY)) for text, days in _RECENT)
     page = Page(context, "runs.html", twin_of(request, "/index.json"), {"recent": recent})
     return rendered(request, shape, page)
@@ -54,7 +55,7 @@ def _job(library: Library, request: PageRequest, _: Shape, __: Mapping[str, str]
     if len(found) == 1:
         return _to(at.verdict(found[0], job_id, _latest(site.reader, found[0], job_id)))
     if found or site.reader.capabilities.text:
-        return _to(at.runs(text=job_id))
+        return _to(at.runs(text=job_id, job=job_id))
     raise NotFoundError(f"There is no verdict on a job {job_id[:200]!r}.")
 
 
@@ -70,6 +71,13 @@ def _feedback(library: Library, request: PageRequest, shape: Shape, _: Mapping[s
     if shape is Shape.ZIP:
         return cases_archive(context.cases)
     return rendered(request, shape, Page(context, "feedback.html", twin_of(request, "/feedback.json")))
+
+
+def _sought(reader: VerdictReader, job_id: str, text: str) -> SoughtJob | None:
+    """The job that the listing was searched for instead; None when the words were changed since."""
+    if not job_id or job_id != text:
+        return None
+    return SoughtJob(job_id, tuple(_found(reader, job_id)) if is_identifier(job_id) else ())
 
 
 def _found(reader: VerdictReader, job_id: str) -> list[str]:

@@ -61,7 +61,10 @@ def test_judgements_are_exported_as_case_folders(browser: Browser) -> None:
 )
 def test_a_form_from_elsewhere_is_refused(browser: Browser, headers: dict[str, str]) -> None:
     token = browser.token(PAGE)
-    assert browser.send(FORM, {"token": token, "judgement": "right"}, **headers).status == 403
+    refused = browser.send(FORM, {"token": token, "judgement": "right"}, **headers)
+    assert refused.status == 403
+    assert b"Open the verdict again" in refused.body
+    assert b"Ask for access" not in refused.body
     assert "No judgement yet" in browser.page("/feedback")
 
 

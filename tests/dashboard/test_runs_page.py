@@ -110,6 +110,7 @@ def test_a_database_answers_everything(sqlite: Shelf) -> None:
         ({"day": "2026-06-01"}, 1_780_272_000, 1_780_358_400),
         ({"since": "2026-06-01", "until": "2026-06-01"}, 1_780_272_000, 1_780_358_400),
         ({"since": "2026-06-01T03:00"}, 1_780_282_800, None),
+        ({"since": "2026-06-01T03:00Z"}, 1_780_282_800, None),
         ({"since": "2026-06-01T03:00:00"}, 1_780_282_800, None),
         ({"since": "2026-06-01T05:00:00+02:00"}, 1_780_282_800, None),
         ({"until": "2026-06-01T03:00:00Z"}, None, 1_780_282_800),
@@ -128,6 +129,23 @@ def test_every_filter_that_means_nothing_is_named_at_once() -> None:
     with pytest.raises(InvalidRequestError) as refusal:
         runs_query(filters)
     assert {fault["field"] for fault in refusal.value.extras["faults"]} == {"day", "since", "sub_domain", "outcome"}
+
+
+@pytest.mark.parametrize(
+    ("filters", "named"),
+    [
+        ({"since": "2026-06-02", "until": "2026-06-01"}, "until"),
+        ({"since": "2026-06-01T03:00Z", "until": "2026-06-01T03:00Z"}, "until"),
+        ({"since": "2026-06-02", "day": "2026-06-01"}, "day"),
+    ],
+    ids=str,
+)
+def test_a_window_that_holds_no_time_is_refused_and_not_shown_as_no_failures(
+    filters: dict[str, str], named: str
+) -> None:
+    with pytest.raises(InvalidRequestError) as refusal:
+        runs_query(RunsFilters(**filters))
+    assert [fault["field"] for fault in refusal.value.extras["faults"]] == [named]
 
 
 @given(st.fixed_dictionaries(dict.fromkeys(RunsFilters.model_fields, st.text(max_size=40))))

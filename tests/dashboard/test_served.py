@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -191,6 +193,16 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path, content: bytes | 
         path.write_bytes(content)
     result = CliRunner().invoke(serve, ["--port", "0", "--data", str(tmp_path), "--verdicts", f"sqlite:{path}"])
     assert (result.exit_code, str(path) in result.stderr) == (2, True)
+
+
+def test_another_programs_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE invoices (id INTEGER)")
+    before = path.read_bytes()
+    result = CliRunner().invoke(serve, ["--port", "0", "--data", str(tmp_path), "--verdicts", f"sqlite:{path}"])
+    assert (result.exit_code, "another program's tables (invoices)" in result.stderr) == (2, True)
+    assert path.read_bytes() == before
 
 
 def test_a_table_without_a_region_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,9 +136,33 @@ def test_a_job_is_found_by_its_id_alone(filled: Shelf) -> None:
 def test_a_job_that_is_nowhere_is_searched_for_where_the_store_can(filled: Shelf) -> None:
     found = browser_of(filled).get("/job?id=pretrain")
     if filled.kind == "sqlite":
-        assert (found.status, found.headers["Location"]) == (303, "/?text=pretrain")
+        assert (found.status, found.headers["Location"]) == (303, "/?text=pretrain&job=pretrain")
     else:
         assert found.status == 404
+
+
+def test_a_job_without_a_verdict_is_never_passed_over_for_one_whose_words_fit(sqlite: Shelf) -> None:
+    sqlite.fill([Failure("1519")])
+    browser = browser_of(sqlite)
+    listed = browser.page(browser.get("/job?id=151").headers["Location"])
+    assert "There is no verdict on a job &#39;151&#39;" in listed
+    assert "/verdict/c1/1519/0" in listed
+    assert "There is no verdict on a job" in browser.page("/index.json?text=151&job=151")
+    assert "There is no verdict" not in browser.page("/?text=1519&job=151")
+
+
+def test_what_a_field_shows_as_an_example_is_taken(sqlite: Shelf) -> None:
+    sqlite.fill([Failure("1519")])
+    browser = browser_of(sqlite)
+    for address in ("/", "/fleet"):
+        for name, example in re.findall(r'name="(since|until)"[^>]*placeholder="(2[^"]+)"', browser.page(address)):
+            assert browser.get(f"{address}?{name}={example}").status == 200
+
+
+def test_a_job_of_several_clusters_says_which(sqlite: Shelf) -> None:
+    sqlite.fill([Failure("7"), Failure("7", cluster="c2")])
+    browser = browser_of(sqlite)
+    assert "several clusters: c1, c2" in browser.page(browser.get("/job?id=7").headers["Location"])
 
 
 def test_a_caller_sees_the_own_clusters_only(filled: Shelf) -> None:

@@ -288,6 +288,14 @@ def test_a_run_that_goes_on_is_told_from_one_that_is_over_by_the_exit_status(
     assert (unknown.exit_code, unknown.stderr) == (2, "there is no run 'r2'\n")
 
 
+@pytest.mark.parametrize("arguments", [("status",), ("status", "r1"), ("summary", "r1")])
+def test_a_folder_that_is_not_there_is_told_and_not_made(folder: Path, arguments: tuple[str, ...]) -> None:
+    wrong = folder / "mistyped"
+    told = command(*arguments, "--data", wrong)
+    assert (told.exit_code, f"--data {wrong}: there is no such folder" in told.stderr) == (2, True)
+    assert not wrong.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -11,7 +11,7 @@ import click
 from attribution_blueprint.errors import BlueprintError
 from attribution_blueprint.executions import RUNNING, StateMachine
 from attribution_cli.fleet_view import exit_status, show_row, show_runs, show_status
-from attribution_cli.stores import chosen_store
+from attribution_cli.stores import recorded_store
 from attribution_cli.terminal import complain, echo_json
 from attribution_lib.text.escape import shown
 from attribution_service.errors import NotFoundError, ServiceError
@@ -46,7 +46,7 @@ def status(  # noqa: PLR0913 -- click passes each option by name
     such run; 3: it goes on.
     """
     try:
-        with chosen_store(data) as store:
+        with recorded_store(data) as store:
             rows = RunRows.of(store, time.time)
             if run_id is None:
                 show_runs(rows.latest(limit), as_json=as_json)

@@ -10,7 +10,7 @@ import click
 
 from attribution_blueprint.errors import BlueprintError
 from attribution_cli.fleet_view import exit_status, show_summary
-from attribution_cli.stores import chosen_store
+from attribution_cli.stores import recorded_store
 from attribution_cli.terminal import complain
 from attribution_service.errors import ServiceError
 from attribution_service.run_rows import RunRows
@@ -31,7 +31,7 @@ def summary(run_id: str, *, data: Path | None, as_json: bool) -> None:
     such run; 3: it goes on, and these are its figures so far.
     """
     try:
-        with chosen_store(data) as store:
+        with recorded_store(data) as store:
             found = RunRows.of(store, time.time).summary(run_id)
     except (BlueprintError, ServiceError) as error:
         complain(str(error))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attribution_blueprint.errors import EvidenceError
 from attribution_blueprint.places import data_folder
 from attribution_service.stores.local import local_store
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from attribution_service.ports import Store
 
-__all__ = ["chosen_store"]
+__all__ = ["chosen_store", "recorded_store"]
 
 _BUCKET = "ATTRIBUTION_BUCKET"
 
@@ -34,4 +35,14 @@ def chosen_store(data: Path | None) -> Iterator[Store]:
         yield deployed_store(os.environ)
         return
     with local_store(data or data_folder()) as store:
+        yield store
+
+
+@contextmanager
+def recorded_store(data: Path | None) -> Iterator[Store]:
+    """The store to look something up in: a folder that is not there is refused and not made (``EvidenceError``)."""
+    if data is not None and not data.is_dir():
+        msg = f"--data {data}: there is no such folder; expected the one that fleet start named"
+        raise EvidenceError(msg)
+    with chosen_store(data) as store:
         yield store

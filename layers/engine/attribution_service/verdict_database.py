@@ -62,6 +62,7 @@ class VerdictDatabase:
         """Open, make or migrate a file; ``DatabaseVersionError``, ``sqlite3.Error``."""
         connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
+            _refuse_foreign(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA foreign_keys = ON")
             database = cls(connection)
@@ -236,3 +237,12 @@ def _run_row(verdict: EnrichedVerdict) -> dict[str, str | int | None]:
         "rules_digest": verdict.engine.rules_digest,
         "verdict": verdict.model_dump_json(by_alias=True),
     }
+
+
+def _refuse_foreign(connection: sqlite3.Connection) -> None:
+    """``DatabaseVersionError`` for another program's database, which stays as it is; an empty one may become ours."""
+    with closing(connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")) as found:
+        tables = {name for (name,) in found}
+    if tables and "attribution_run" not in tables:
+        msg = f"holds another program's tables ({', '.join(sorted(tables)[:3])}) and no verdicts"
+        raise DatabaseVersionError(msg)

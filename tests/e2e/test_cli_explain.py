@@ -42,7 +42,7 @@ when (UTC)           where   symptom
 2026-07-01T09:12:55  rank 3    NCCL watchdog collective timeout  ← explained by
                              XID-79-GPU_HAS_FALLEN_OFF_THE_BUS
 no time                        Scheduler state FAILED
-Evidence complete: applog.log (1 line, applog), syslog.log (1 line, syslog)
+All that was given was read: applog.log (1 line, applog), syslog.log (1 line, syslog)
 """
 
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from attribution_lib.observation import Source
 from attribution_lib.taxonomy import Outcome
 from attribution_lib.text.escape import shown
-from attribution_service.result import ConnectorStatus
+from attribution_service.result import ConnectorStatus, EvidenceStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -258,11 +258,18 @@ def _alternatives(verdict: EnrichedVerdict) -> list[RenderableType]:
     return parts
 
 
+_EVIDENCE_READ = {
+    EvidenceStatus.COMPLETE: "All that was given was read",
+    EvidenceStatus.PARTIAL: "Not all that was given was read",
+    EvidenceStatus.NONE: "No evidence",
+}
+
+
 def _coverage(verdict: EnrichedVerdict) -> list[RenderableType]:
     read = [
         f"{row.instance} ({row.lines} {_unit(row)}, {row.source})" for row in verdict.connector_reports if row.lines
     ]
-    text = Text(f"Evidence {verdict.evidence_status.value}: ", style="dim")
+    text = Text(f"{_EVIDENCE_READ[verdict.evidence_status]}: ", style="dim")
     text.append(shown(", ".join(read) or "nothing was read"), style="dim")
     details = Text()
     for row in verdict.connector_reports:

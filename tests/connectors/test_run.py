@@ -469,6 +469,33 @@ def test_a_configuration_that_reads_no_evidence_is_told_of(tmp_path: Path) -> No
     assert "no log and no metric is configured, so no evidence is read; expected at least [log.file]" in found.stderr
 
 
+def test_a_fleet_that_reads_no_evidence_is_told_of(tmp_path: Path) -> None:
+    words = ("--connector", "eca", "static", "job_id", "1", "--connector", "attribution", "data", str(tmp_path / "s"))
+    found = CliRunner().invoke(main, ["fleet", "start", *words])
+    assert found.exit_code == 0, found.output
+    assert "no log and no metric is configured, so no evidence is read" in found.stderr
+
+
+def test_case_folders_of_one_attempt_are_told_of_and_the_first_is_attributed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cases = write_jobs(tmp_path, 3)
+    (cases / "job-0002" / "job.toml").write_text((cases / "job-0001" / "job.toml").read_text())
+    file = configuration_file(tmp_path, cases)
+    found = CliRunner().invoke(main, ["run", "--dry-run", "--configs", str(file)])
+    assert found.exit_code == 0, found.output
+    assert f"{cases}/job-0002 is c:1001:0 like {cases}/job-0001" in caplog.text
+
+
+def test_a_folder_of_cases_may_be_given_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_jobs(tmp_path, 1)
+    monkeypatch.chdir(tmp_path)
+    words = ("--connector", "eca", "static", "cases", "cases", "--connector", "log", "app", "file", "source", "applog")
+    found = CliRunner().invoke(main, ["run", *words, "--connector", "attribution", "data", str(tmp_path / "store")])
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["evidence_status"] == "complete"
+
+
 def test_bad_configuration_is_exit_status_2() -> None:
     found = CliRunner().invoke(main, ["run", "--connector", "run", "concurrency", "many"])
     assert found.exit_code == 2

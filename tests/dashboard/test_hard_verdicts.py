@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from attribution_lib.taxonomy import Outcome
+from dashboard_kit import Failure
 from http_kit import ENGINE
 from pages_kit import HOSTILE, hostile_verdict, huge_verdict, pairs_verdict, partial_verdict
 from site_kit import browser_of
@@ -37,6 +39,18 @@ def test_hostile_text_stays_whole_in_the_raw_verdict(sqlite: Shelf) -> None:
     sqlite.put(made)
     raw = browser_of(sqlite).get("/verdict/c1/hostile-0/0/raw.json").body.decode()
     assert type(made).model_validate_json(raw) == made
+
+
+def test_a_part_that_failed_on_a_node_that_no_line_names_is_not_said_to_be_nowhere(sqlite: Shelf) -> None:
+    sqlite.fill(
+        [
+            Failure("1", bad=(), nodes=("n1", "n2")),
+            Failure("2", bad=(), outcome=Outcome.GPU_OUT_OF_MEMORY, symptom="CUDA out of memory"),
+        ]
+    )
+    browser = browser_of(sqlite)
+    assert "Node not known" in browser.page("/verdict/c1/1/0")
+    assert "No node to inspect" in browser.page("/verdict/c1/2/0")
 
 
 def test_a_verdict_on_ten_thousand_nodes_is_a_page_of_bounded_size(sqlite: Shelf) -> None:

@@ -24,7 +24,7 @@ from attribution_blueprint.runs import Services, configuration_files, read_all
 from attribution_blueprint.surfaces import Given, Slot, Surface
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
 from attribution_cli.fleet_view import FleetProgress, exit_status, show_summary
-from attribution_cli.run import stopped_by_signals
+from attribution_cli.run import stopped_by_signals, tell_of_nothing_to_read
 from attribution_cli.terminal import complain, echo_json
 from attribution_lib.fields import is_identifier
 from attribution_service.errors import ServiceError
@@ -71,7 +71,9 @@ def start(configs: Path | None, *, run_id: str | None, log_level: str, as_json: 
         if options["state_machine"]:
             sys.exit(_on_state_machine(name, options, as_json=as_json))
         _refuse_alone(options)
-        sys.exit(_here(_configuration(configs, options), name, again=options["again"], as_json=as_json))
+        configuration = _configuration(configs, options)
+        tell_of_nothing_to_read([configuration])
+        sys.exit(_here(configuration, name, again=options["again"], as_json=as_json))
     except (BlueprintError, ServiceError) as error:
         complain(str(error))
         sys.exit(_BAD_INPUT)

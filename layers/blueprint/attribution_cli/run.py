@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from attribution_blueprint.settings import Configuration
 
-__all__ = ["run", "stopped_by_signals"]
+__all__ = ["run", "stopped_by_signals", "tell_of_nothing_to_read"]
 
 _FAILED, _BAD_INPUT, _INTERRUPTED = 1, 2, 130
 
@@ -50,7 +50,7 @@ def run(configs: tuple[Path, ...], *, dry_run: bool, log_level: str, **flags: bo
     try:
         configurations = read_all(configuration_files(configs), os.environ, [*given_arguments(), *_flags(flags)])
         _need_adapters(configurations)
-        _tell_of_nothing_to_read(configurations)
+        tell_of_nothing_to_read(configurations)
         sys.exit(_dry(configurations) if dry_run else _all(configurations))
     except ConfigError as error:
         click.echo("\n".join(shown(fault) for fault in error.faults), err=True)
@@ -106,7 +106,7 @@ def _need_adapters(configurations: Sequence[Configuration]) -> None:
         raise ConfigError(faults)
 
 
-def _tell_of_nothing_to_read(configurations: Sequence[Configuration]) -> None:
+def tell_of_nothing_to_read(configurations: Sequence[Configuration]) -> None:
     """Verdicts of the scheduler's facts alone are seldom what was meant: a folder of cases is not read by its eca."""
     for found in configurations:
         if not found.of("log") and not found.of("metric"):

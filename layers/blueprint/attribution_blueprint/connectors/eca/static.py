@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StaticAdapter", "StaticSettings"]
 
+_log = logging.getLogger(__name__)
+_NAMED = 3
 _JOB_FIELDS = (
     "job_id",
     "attempt",
@@ -80,7 +83,7 @@ class StaticAdapter:
     def discover(self, budget: Budget) -> list[ExecutionContext]:  # noqa: ARG002 -- nothing here waits
         """Cases, then the job file, then the job by hand."""
         chosen = self.settings
-        contexts = [self._of_case(folder) for given in chosen.cases for folder in _case_folders(Path(given))]
+        contexts = self._cases()
         if chosen.job_file:
             contexts.append(self._of_fields(_read(Path(chosen.job_file)), chosen.job_file, self._output()))
         by_hand = self._by_hand()
@@ -90,6 +93,24 @@ class StaticAdapter:
             msg = f"eca {self.name}: no job given; expected cases, job_file, job_id, or nodes with start and end"
             raise DiscoveryError(msg)
         return contexts
+
+    def _cases(self) -> list[ExecutionContext]:
+        """One context a folder; folders that mean the same attempt are told of, since only the first is attributed."""
+        given = [folder.absolute() for path in self.settings.cases for folder in _case_folders(Path(path))]
+        first: dict[str, tuple[Path, ExecutionContext]] = {}
+        doubled: list[str] = []
+        for folder in dict.fromkeys(given):
+            context = self._of_case(folder)
+            kept, _ = first.setdefault(context.key, (folder, context))
+            if kept != folder:
+                doubled.append(f"{folder} is {context.key} like {kept}")
+        if doubled:
+            _log.warning(
+                "eca %s: %d case folders are left out, another has their cluster, job id and attempt: %s%s; "
+                "give each an attempt of its own",
+                *(self.name, len(doubled), "; ".join(doubled[:_NAMED]), " …" if len(doubled) > _NAMED else ""),
+            )
+        return [context for _, context in first.values()]
 
     def _by_hand(self) -> dict[str, Any]:
         chosen = self.settings

@@ -24,7 +24,7 @@ _BLOCK = 1_000
 
 
 def export_tables(folder: Path, target: Path) -> dict[str, int]:
-    """Copy sessions, batches, uploads, verdicts, nodes, counters and judgements of the store in ``folder``.
+    """Copy all of a store: sessions, batches, uploads, verdicts, nodes, counters, judgements and records of runs.
 
     ``target`` is a SQLite file; tables that are there are replaced. Returns {table: rows}.
     """
@@ -43,7 +43,7 @@ def export_tables(folder: Path, target: Path) -> dict[str, int]:
     return counts
 
 
-_TABLES = ("sessions", "batches", "uploads", "verdicts", "nodes", "counters", "judgements")
+_TABLES = ("sessions", "batches", "uploads", "verdicts", "nodes", "counters", "judgements", "runs")
 
 
 def _rows(source: LocalDatabase) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -64,10 +64,12 @@ def _rows(source: LocalDatabase) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _kind(table: str, pk: str, sk: str) -> str:
     """Which table of the copy an item belongs to; empty for what only the store needs."""
-    if pk == CLUSTERS_PK:
+    if pk == CLUSTERS_PK or pk.startswith("FAILURE#"):
         return ""
     if table == "sessions":
         return "sessions" if sk == SESSION_SK else {"BATCH": "batches", "UPLOAD": "uploads"}[sk.partition("#")[0]]
     if pk.startswith("NODE#"):
         return "counters" if sk.startswith("MONTH#") else "nodes"
+    if pk.startswith("runs/"):
+        return "runs"
     return "judgements" if pk.startswith("FEEDBACK#") else "verdicts"

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attribution_lib.events.compaction import Limits
 from attribution_lib.events.event import Clock, Sample
 from attribution_lib.events.fold import digest_of_text, fold_key
 from attribution_lib.events.folder import Folder
@@ -107,6 +108,32 @@ def test_spills_and_snapshots_hold_what_one_store_would(groups: list[list[Event]
         with EventManager.deserialize(merged.serialize()) as restored:
             assert content(restored.load()) == whole
             assert restored.export_spill() == merged.export_spill()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(events(), max_size=60),
+    st.sampled_from([(1, 3), (2, 5), (50, 4), (50, 50)]),
+    st.integers(1, 12),
+    st.integers(0, 12),
+    st.integers(0, 3),
+)
+def test_a_table_folded_in_place_again_and_again_holds_what_one_folder_would(
+    given_events: list[Event], caps: tuple[int, int], buffered: int, loose: int, looks: int
+) -> None:
+    """Whatever part of the rows is in memory, in the table, or not yet folded, and whoever looks in between."""
+    per_place, per_rule = caps
+    whole = _folded(given_events, Folder(keys_per_place=per_place, keys_per_rule=per_rule))
+    limits = Limits(buffered_rows=buffered, loose_rows=loose, keys_per_place=per_place, keys_per_rule=per_rule)
+    with EventManager(limits=limits) as store:
+        for number, one in enumerate(given_events):
+            store.add(copy_of(one))
+            if looks and number % (looks * 7) == 5:
+                store.export_spill()
+        spill = store.export_spill()
+        assert content(store.load()) == whole
+        assert store.export_spill() == spill
+        assert store.row_count == len(whole)
 
 
 @settings(max_examples=60, deadline=None)

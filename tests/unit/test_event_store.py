@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from attribution_lib.errors import StoreClosedError, StoreFormatError
+from attribution_lib.events.compaction import Limits
 from attribution_lib.events.event import EventState, EventType, ExplainedBy
 from attribution_lib.events.fold import seed
 from attribution_lib.events.schema import SCHEMA_VERSION
@@ -249,6 +250,28 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     other.close()
     with pytest.raises(StoreFormatError, match="schema version 0"):
         EventManager(path)
+
+
+def test_loaded_events_are_whole_after_the_table_outgrew_memory() -> None:
+    given = event(timestamp=MINUTE, context_before=("before",), payload={"code": "79"})
+    with EventManager(limits=Limits(buffered_rows=2)) as store:
+        store.add(copy_of(given))
+        (loaded,) = store.load()
+        store.add_all(event(timestamp=MINUTE, node=f"node-{number:04d}") for number in range(2, 9))
+        assert content([loaded]) == content([_seeded(given)])
+        assert len(store.load()) == 8
+        with EventManager.deserialize(store.serialize()) as restored:
+            assert content(restored.load()) == content(store.load())
+
+
+def test_names_of_nodes_whose_keys_were_put_out_are_forgotten() -> None:
+    with EventManager(limits=Limits(buffered_rows=10, loose_rows=0, keys_per_rule=20)) as store:
+        store.add_all(event(timestamp=MINUTE, node=f"node-{number:04d}") for number in range(500))
+        store.export_spill()
+        rows = store.load()
+        assert len({row.node for row in rows}) == 20
+        assert sum(row.occurrences + row.overflow for row in rows) == 500
+        assert store.serialize().count(b"node-") < 200
 
 
 def test_loaded_events_are_whole_after_their_rows_are_gone() -> None:

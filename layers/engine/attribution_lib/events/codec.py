@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from attribution_lib.events.lookups import Lookups
 
-__all__ = ["PLAIN", "Names", "Naming", "Row", "encode_event", "events_of_named", "read_others"]
+__all__ = ["INSERT", "PLAIN", "Names", "Naming", "Row", "encode_event", "events_of_named", "read_others", "read_rows"]
 
 _MINUTE = 60_000_000
 _CLOCKS = {clock.value: clock for clock in Clock}
@@ -40,6 +40,9 @@ PLAIN = """last_stream IS NULL AND state = 'active' AND derived_from IS NULL AND
     AND fold IS NULL AND overflow = 0 AND occurrences = 1"""
 """Rows that are one line on the UTC clock and nothing else; see ``stored``."""
 _READ_OTHERS = f"SELECT {_BASE}, {_REST} FROM events WHERE NOT ({PLAIN})"  # noqa: S608 -- our columns
+_READ_ONE = f"SELECT {_BASE}, {_REST} FROM events WHERE id = ?"  # noqa: S608 -- our columns
+INSERT = f"INSERT INTO events ({', '.join(EVENT_COLUMNS)}) VALUES ({', '.join('?' * len(EVENT_COLUMNS))})"  # noqa: S608 -- our columns
+"""Of one ``Row``."""
 _IN_ORDER = itemgetter(*(EVENT_COLUMNS.index(name.strip()) for name in f"{_BASE}, {_REST}".split(",")))
 _LAST_STREAM, _STATE, _DERIVED = (EVENT_COLUMNS.index(name) for name in ("last_stream", "state", "derived_from"))
 
@@ -128,10 +131,19 @@ def read_others(connection: sqlite3.Connection, names: Names) -> list[Event]:
     """Fresh events of all rows that are not ``PLAIN``, in the table's order."""
     events: list[Event] = []
     for block in _blocks(connection.execute(_READ_OTHERS)):
-        decoded = _decode(block, names)
-        for event, row in zip(decoded, block, strict=True):
-            _fill(event, row, names)
-        events += decoded
+        events += _whole(block, names)
+    return events
+
+
+def read_rows(connection: sqlite3.Connection, names: Names, ids: Iterable[int]) -> list[Event]:
+    """Fresh events of some rows, nothing left to be fetched."""
+    return _whole([connection.execute(_READ_ONE, (key,)).fetchone() for key in ids], names)
+
+
+def _whole(rows: list[Row], names: Names) -> list[Event]:
+    events = _decode(rows, names)
+    for event, row in zip(events, rows, strict=True):
+        _fill(event, row, names)
     return events
 
 
@@ -143,11 +155,7 @@ def events_of_named(rows: Iterable[Sequence[Any]]) -> list[Event]:
         single = row[_LAST_STREAM] is None and row[_STATE] == "active" and row[_DERIVED] is None
         (singles if single else others).append(_IN_ORDER(row))
     names = _NamesThemselves()
-    events = _decode(singles, names)
-    decoded = _decode(others, names)
-    for event, row in zip(decoded, others, strict=True):
-        _fill(event, row, names)
-    return events + decoded
+    return _decode(singles, names) + _whole(others, names)
 
 
 class Names:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from functools import cache
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from attribution_lib.events.schema import SCHEMA
+from attribution_lib.errors import StoreFormatError
+from attribution_lib.events.schema import SCHEMA, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["connect", "empty_tables"]
+__all__ = ["connect", "create_tables", "empty_tables", "fill_tables", "moved_to_disk"]
+
+_CACHE_KIB = 8 << 10
 
 
 @cache
@@ -29,3 +33,40 @@ def connect(path: Path | str | None) -> sqlite3.Connection:
     if path is None:
         connection.execute("PRAGMA journal_mode = MEMORY")
     return connection
+
+
+def create_tables(connection: sqlite3.Connection, context: str, rules_digest: str) -> None:
+    """Make the tables of a new database; one that exists must have this version's tables."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == SCHEMA_VERSION:
+        return
+    if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+        msg = f"event store: schema version {version}; expected {SCHEMA_VERSION}: start from an empty file"
+        raise StoreFormatError(msg)
+    connection.executescript(SCHEMA)
+    fill_tables(connection, context, rules_digest)
+
+
+def fill_tables(connection: sqlite3.Connection, context: str, rules_digest: str) -> None:
+    """The rows that every store has."""
+    connection.execute("INSERT INTO contexts (id, name) VALUES (1, ?)", (context,))
+    connection.execute("INSERT INTO store (rules_digest, folded_rows) VALUES (?, 0)", (rules_digest,))
+    connection.commit()
+
+
+def moved_to_disk(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """The same content in a temporary file that nobody else sees and that is gone with the connection.
+
+    Where no temporary file can be written, the connection as it is: its rows stay in memory.
+    """
+    try:
+        with TemporaryFile():
+            pass
+    except OSError:
+        return connection
+    disk = sqlite3.connect("", check_same_thread=False)
+    connection.commit()
+    connection.backup(disk)
+    connection.close()
+    disk.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    return disk

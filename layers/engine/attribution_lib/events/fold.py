@@ -85,8 +85,8 @@ def fold_key(event: Event) -> FoldKey:
 
 def key_digest(key: FoldKey) -> int:
     """A number that orders keys by hash: the same in every process and on every machine."""
-    text = "\x1e".join("" if part is None else f"\x1f{part}" for part in key if not isinstance(part, tuple))
-    fields = "\x1d".join(field for part in key if isinstance(part, tuple) for field in part)
+    text = "\x1e".join(["" if part is None else f"\x1f{part}" for part in key if not isinstance(part, tuple)])
+    fields = "\x1d".join([field for part in key if isinstance(part, tuple) for field in part])
     return int.from_bytes(blake2b(f"{text}\x1c{fields}".encode(errors="surrogatepass"), digest_size=8).digest())
 
 

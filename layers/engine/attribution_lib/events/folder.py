@@ -19,7 +19,7 @@ from attribution_lib.events.fold import (
 from attribution_lib.events.series import SERIES_FOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from attribution_lib.events.event import Event
 
@@ -62,7 +62,14 @@ class Folder:
     everything that ever fell under it is counted in its rule's ``overflow``.
     """
 
-    def __init__(self, *, keys_per_place: int = KEYS_PER_PLACE, keys_per_rule: int = KEYS_PER_RULE) -> None:
+    def __init__(
+        self,
+        *,
+        keys_per_place: int = KEYS_PER_PLACE,
+        keys_per_rule: int = KEYS_PER_RULE,
+        bounds: Mapping[str, int] | None = None,
+    ) -> None:
+        """``bounds``: {rule: the greatest digest that a new key of it may have}; keys above are counted only."""
         self._rows: dict[FoldKey, Event] = {}
         self._rules: dict[str, _Quota] = {}
         self._places: dict[tuple[str, str | None, int | None], _Quota] = {}
@@ -70,6 +77,7 @@ class Folder:
         self._marked: list[Event] = []
         self._keys_per_place = keys_per_place
         self._keys_per_rule = keys_per_rule
+        self._bounds = bounds or {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -85,6 +93,8 @@ class Folder:
         key = fold_key(event)
         row = self._rows.get(key)
         if row is None:
+            if self._bounds and self._beyond(key, event.occurrences):
+                return
             if not event.samples:
                 seed(event)
             self._insert(key, event)
@@ -92,6 +102,15 @@ class Folder:
             if not event.samples:
                 seed(event)
             fold_into(row, event)
+
+    def _beyond(self, key: FoldKey, occurrences: int) -> bool:
+        """Whether a new key has no place left in its rule; its occurrences are counted then."""
+        rule = str(key[0])
+        bound = self._bounds.get(rule)
+        if bound is None or key_digest(key) <= bound:
+            return False
+        self._overflow[rule] = self._overflow.get(rule, 0) + occurrences
+        return True
 
     def add_all(self, events: Iterable[Event]) -> None:
         """Fold many events in."""
@@ -115,14 +134,14 @@ class Folder:
     ) -> bool:
         """Count one more occurrence of a known key without building its event.
 
-        False, and nothing counted, when the event itself is needed: the key is new, the occurrence would be shown or
-        kept as a sample, or the rule keeps the last or the greatest payload.
+        False, and nothing counted, when the event itself is needed: the key is new and within its rule's bound, the
+        occurrence would be shown or kept as a sample, or the rule keeps the last or the greatest payload.
         """
         row = self._rows.get(key)
-        if row is None or row.fold:
-            return False
+        if row is None:
+            return bool(self._bounds) and self._beyond(key, occurrences)
         samples = row.samples
-        if len(samples) < MAX_SAMPLES:
+        if row.fold or len(samples) < MAX_SAMPLES:
             return False
         place = (_INFINITY if timestamp is None else timestamp, stream, line_num or 0)
         ceiling = samples[-1]
@@ -187,6 +206,11 @@ class Folder:
         """The rows, in no particular order."""
         self._place_overflow()
         return list(self._rows.values())
+
+    def unplaced_overflow(self) -> dict[str, int]:
+        """{rule: occurrences} that were counted and have no row here to say so."""
+        rules = {row.rule for row in self._rows.values()} if self._overflow else set()
+        return {rule: count for rule, count in self._overflow.items() if rule not in rules}
 
     def _place_overflow(self) -> None:
         for row in self._marked:

@@ -24,6 +24,10 @@ class Lookups:
         if known is None:
             self.reload()
 
+    def move(self, connection: sqlite3.Connection) -> None:
+        """Go on with a connection to the same content."""
+        self._connection = connection
+
     def reload(self) -> None:
         """Read everything again: after a snapshot was restored or a transaction rolled back."""
         self._ids = {

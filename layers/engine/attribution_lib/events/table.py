@@ -13,13 +13,13 @@ from weakref import WeakSet
 from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.batches import ObservationRow, read_batches, write_batch
-from attribution_lib.events.codec import Names, Row, encode_event, read_others
-from attribution_lib.events.database import connect, empty_tables
-from attribution_lib.events.folder import Folder, Latest
+from attribution_lib.events.codec import INSERT, Names, encode_event, read_others
+from attribution_lib.events.compaction import Limits, fold_table
+from attribution_lib.events.database import connect, create_tables, empty_tables, fill_tables, moved_to_disk
 from attribution_lib.events.importing import fold_spill
 from attribution_lib.events.lookups import Lookups
 from attribution_lib.events.refold import refolded
-from attribution_lib.events.schema import EVENT_COLUMNS, SCHEMA, SCHEMA_VERSION
+from attribution_lib.events.schema import EVENT_COLUMNS
 from attribution_lib.events.spill import encode_spill, pack_header, split_header
 from attribution_lib.events.stored import StoredRows
 
@@ -30,18 +30,19 @@ if TYPE_CHECKING:
 
     from attribution_lib.events.event import Event, Sample
     from attribution_lib.events.fold import FoldKey
+    from attribution_lib.events.folder import Latest
     from attribution_lib.observation import Observation
 
 __all__ = ["EventManager"]
 
-_BUFFERED_ROWS = 100_000
-_LOOSE_ROWS = 50_000
-"""Rows that may lie unfolded in the table before it is folded in place."""
 _LOOSE_SHARE = 4
 """A snapshot has at most one unfolded row to so many folded ones: folding all for each new batch would cost more."""
-_COLUMNS = ", ".join(EVENT_COLUMNS)
-_INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES ({', '.join('?' * len(EVENT_COLUMNS))})"  # noqa: S608 -- our columns
-_SELECT = f"SELECT {_COLUMNS} FROM events"  # noqa: S608 -- our columns
+_COUNT_OVERFLOW = """
+UPDATE events SET overflow = overflow + ?
+WHERE id = (SELECT id FROM events WHERE source_rule = ? ORDER BY overflow = 0 LIMIT 1)
+"""
+_LIMITS = Limits()
+_SELECT = f"SELECT {', '.join(EVENT_COLUMNS)} FROM events"  # noqa: S608 -- our columns
 
 
 class EventManager:
@@ -52,9 +53,20 @@ class EventManager:
     discard what is buffered. Any use after ``close`` raises ``StoreClosedError``. Not for two threads at a time.
     """
 
-    def __init__(self, path: Path | str | None = None, *, context: str = "", rules_digest: str = "") -> None:
+    def __init__(
+        self,
+        path: Path | str | None = None,
+        *,
+        context: str = "",
+        rules_digest: str = "",
+        limits: Limits = _LIMITS,
+    ) -> None:
         self._connection: sqlite3.Connection | None = None
-        self._buffer = Folder()
+        self._limits = limits
+        self._bounds: dict[str, int] = {}
+        """{rule: the greatest digest of a key that it may still keep}, for rules that have all the keys they may."""
+        self._buffer = self._limits.folder(self._bounds)
+        self._in_memory = path is None
         self._connection = connect(path)
         self._folded: int = 0
         self._loose: int = 0
@@ -62,10 +74,10 @@ class EventManager:
         """What loaded events still read from; it must have all of it before the rows go."""
         if path is None:
             self._connection.deserialize(empty_tables())
-            self._fill(context, rules_digest)
+            fill_tables(self._connection, context, rules_digest)
             self._lookups = Lookups(self._connection, known={"contexts": {context: 1}})
         else:
-            self._create(context, rules_digest)
+            create_tables(self._connection, context, rules_digest)
             self._lookups = Lookups(self._connection)
             self._count_rows()
 
@@ -84,9 +96,8 @@ class EventManager:
         """Fold one event into the store, which owns it from now on."""
         self._open()
         self._buffer.add(event)
-        if len(self._buffer) >= _BUFFERED_ROWS:
-            self.flush()
-            self._bound_loose()
+        if len(self._buffer) >= self._limits.buffered_rows:
+            self._make_room()
 
     def bump(  # noqa: PLR0913 -- what an occurrence is, without its event
         self,
@@ -140,15 +151,18 @@ class EventManager:
     def flush(self) -> None:
         """Write buffered events to the table."""
         connection = self._open()
-        if len(self._buffer):
-            events = self._buffer.events()
-            self._buffer = Folder()
-            self._append([encode_event(event, self._lookups) for event in events])
+        buffer, self._buffer = self._buffer, self._limits.folder(self._bounds)
+        if len(buffer):
+            self._append(buffer.events())
+        for rule, count in buffer.unplaced_overflow().items():
+            connection.execute(_COUNT_OVERFLOW, (count, self._lookups.id_of("rules", rule)))
         connection.commit()
 
     def load(self) -> list[Event]:
         """Fresh events, folded; the same content whatever the order in which they came."""
         self.flush()
+        if self._loose and self._folded + self._loose > self._limits.keys_per_rule:
+            self._fold_in_place()
         with collector_paused():
             names = Names(self._lookups)
             rows = StoredRows(self._open(), names)
@@ -190,7 +204,7 @@ class EventManager:
         They reach the table with the id in the transaction of the next ``flush``. A damaged spill adds nothing.
         """
         connection = self._open()
-        if spill_id and self._holds(spill_id):
+        if spill_id and connection.execute("SELECT 1 FROM spills WHERE id = ?", (spill_id,)).fetchone():
             return False
         with collector_paused():
             batches = fold_spill(data, self._buffer)
@@ -198,14 +212,9 @@ class EventManager:
             write_batch(connection, self._lookups, batch)
         if spill_id:
             connection.execute("INSERT INTO spills (id) VALUES (?)", (spill_id,))
-        if len(self._buffer) >= _BUFFERED_ROWS:
-            self.flush()
-            self._bound_loose()
+        if len(self._buffer) >= self._limits.buffered_rows:
+            self._make_room()
         return True
-
-    def _holds(self, spill_id: str) -> bool:
-        found = self._open().execute("SELECT 1 FROM spills WHERE id = ?", (spill_id,)).fetchone()
-        return found is not None
 
     def spill_ids(self) -> frozenset[str]:
         """Ids of the spills that this store holds."""
@@ -233,7 +242,7 @@ class EventManager:
             self._settle()
         finally:
             self._connection = None
-            self._buffer = Folder()
+            self._buffer = self._limits.folder(self._bounds)
             connection.close()
 
     def _settle(self) -> None:
@@ -247,41 +256,34 @@ class EventManager:
             raise StoreClosedError(msg)
         return self._connection
 
-    def _create(self, context: str, rules_digest: str) -> None:
-        """Make the tables of a new database; one that exists must have this version's tables."""
-        connection = self._open()
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version == SCHEMA_VERSION:
-            return
-        if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-            msg = f"event store: schema version {version}; expected {SCHEMA_VERSION}: start from an empty file"
-            raise StoreFormatError(msg)
-        connection.executescript(SCHEMA)
-        self._fill(context, rules_digest)
-
-    def _fill(self, context: str, rules_digest: str) -> None:
-        connection = self._open()
-        connection.execute("INSERT INTO contexts (id, name) VALUES (1, ?)", (context,))
-        connection.execute("INSERT INTO store (rules_digest, folded_rows) VALUES (?, 0)", (rules_digest,))
-        connection.commit()
-
     def _count_rows(self) -> None:
         query = "SELECT folded_rows, (SELECT count(*) FROM events) FROM store"
         self._folded, rows = self._open().execute(query).fetchone()
         self._loose = rows - self._folded
 
-    def _append(self, rows: Sequence[Row]) -> None:
+    def _append(self, events: Sequence[Event]) -> None:
         """Insert rows that are folded among themselves; into an empty table they are the folded state."""
         connection = self._open()
-        connection.executemany(_INSERT, rows)
+        connection.executemany(INSERT, (encode_event(event, self._lookups) for event in events))
         if self._folded or self._loose:
-            self._loose += len(rows)
+            self._loose += len(events)
         else:
-            self._folded = len(rows)
-            connection.execute("UPDATE store SET folded_rows = ?", (self._folded,))
+            self._note_folded(len(events))
 
-    def _bound_loose(self) -> None:
-        if self._loose > max(_LOOSE_ROWS, self._folded):
+    def _note_folded(self, rows: int) -> None:
+        self._folded, self._loose = rows, 0
+        self._open().execute("UPDATE store SET folded_rows = ?", (rows,))
+
+    def _make_room(self) -> None:
+        """Write the buffer to the table, which is in a file from then on, and fold that when much of it is loose."""
+        connection = self._open()
+        if self._in_memory:
+            self._in_memory = False
+            self._settle()
+            self._connection = moved_to_disk(connection)
+            self._lookups.move(self._connection)
+        self.flush()
+        if self._loose > max(self._limits.loose_rows, self._folded // _LOOSE_SHARE):
             self._fold_in_place()
 
     def _fold_in_place(self) -> None:
@@ -290,9 +292,8 @@ class EventManager:
         if not self._loose:
             return
         connection = self._open()
-        events = self.load()
         self._settle()
-        connection.execute("DELETE FROM events")
-        self._folded = self._loose = 0
-        self._append([encode_event(event, self._lookups) for event in events])
+        with collector_paused():
+            self._bounds.update(fold_table(connection, self._lookups, self._limits))
+        self._note_folded(int(connection.execute("SELECT count(*) FROM events").fetchone()[0]))
         connection.commit()

@@ -1,0 +1,182 @@
+"""Folding a table in place: only rows that change are read as events, so that memory does not grow with the table."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from pydantic_core import from_json
+
+from attribution_lib.events.codec import INSERT, Names, encode_event, read_rows
+from attribution_lib.events.event import Clock
+from attribution_lib.events.fold import key_digest, make_key
+from attribution_lib.events.folder import KEYS_PER_PLACE, KEYS_PER_RULE, Folder
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from attribution_lib.events.lookups import Lookups
+
+__all__ = ["Limits", "fold_table"]
+
+_SLICE = 10_000
+"""Rows that are events at one time."""
+_FORGET = "DELETE FROM events WHERE id = ?"
+_FORGET_NODES = "DELETE FROM nodes WHERE id NOT IN (SELECT node FROM events WHERE node IS NOT NULL)"
+"""Of a million nodes, the names of those whose keys are kept."""
+# Months of stamps without a year are left to the folder: rows that look alike here need not be.
+_KEYS = """
+SELECT e.id, e.event_type, e.source_rule, o.source, e.node, e.rank, e.device, e.symptom, e.clock, e.key_fields,
+       CASE e.clock WHEN 'utc' THEN NULL ELSE e.stream END
+FROM events e JOIN observation_contexts o ON o.id = e.obs_context_id
+"""
+_NAMED_KEYS = """
+SELECT e.id, e.occurrences, e.overflow, e.node,
+       t.name, s.name, n.name, e.rank, e.device, y.name, e.clock, e.key_fields, m.name, e.timestamp
+FROM events e
+JOIN event_types t ON t.id = e.event_type
+JOIN observation_contexts o ON o.id = e.obs_context_id
+JOIN obs_sources s ON s.id = o.source
+JOIN streams m ON m.id = e.stream
+LEFT JOIN nodes n ON n.id = e.node
+LEFT JOIN symptoms y ON y.id = e.symptom
+WHERE e.source_rule = ?
+"""
+_CROWDED = """
+SELECT source_rule, node, rank FROM events GROUP BY source_rule, node, rank HAVING count(*) > ?
+"""
+_MANY = "SELECT source_rule FROM events GROUP BY source_rule HAVING count(*) > ? OR sum(overflow) > 0"
+_CLOCKS = {clock.value: clock for clock in Clock}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of a store may be in memory, and how many keys it may have."""
+
+    buffered_rows: int = 25_000
+    """Events in memory; beyond, they go to the table, and the table to a temporary file."""
+    loose_rows: int = 50_000
+    """Rows that may lie unfolded in the table before it is folded in place."""
+    keys_per_place: int = KEYS_PER_PLACE
+    keys_per_rule: int = KEYS_PER_RULE
+
+    def folder(self, bounds: Mapping[str, int]) -> Folder:
+        """An empty one that has the same caps; ``bounds`` as ``fold_table`` returns them."""
+        return Folder(keys_per_place=self.keys_per_place, keys_per_rule=self.keys_per_rule, bounds=bounds)
+
+
+@dataclass(slots=True)
+class _Keys:
+    """The rows of one rule, a few bytes each."""
+
+    ids: array[int] = field(default_factory=lambda: array("q"))
+    digests: array[int] = field(default_factory=lambda: array("Q"))
+    occurrences: array[int] = field(default_factory=lambda: array("q"))
+    overflow: int = 0
+    crowded: dict[tuple[int | None, int | None], list[int]] = field(default_factory=dict)
+
+
+def fold_table(connection: sqlite3.Connection, lookups: Lookups, limits: Limits) -> dict[str, int]:
+    """Make the table hold each key once, within the caps; the caller commits.
+
+    Returns, for each rule that had more keys than it may, the greatest digest that it keeps: a key above will never be
+    kept.
+    """
+    _fold_repeats(connection, lookups)
+    crowded: dict[int, set[tuple[int | None, int | None]]] = {}
+    for rule, node, rank in connection.execute(_CROWDED, (limits.keys_per_place,)):
+        crowded.setdefault(rule, set()).add((node, rank))
+    many = {rule for (rule,) in connection.execute(_MANY, (limits.keys_per_rule,))}
+    names = lookups.names("rules")
+    bounds: dict[str, int] = {}
+    for rule in sorted(many | crowded.keys()):
+        bound = _cap(connection, rule, names[rule], crowded.get(rule, set()), limits)
+        if bound is not None:
+            bounds[names[rule]] = bound
+    if bounds:
+        connection.execute(_FORGET_NODES)
+        lookups.reload()
+    return bounds
+
+
+def _fold_repeats(connection: sqlite3.Connection, lookups: Lookups) -> None:
+    """Fold rows of one key, slice by slice; rows that merely share the hash of theirs come back as they were."""
+    seen: set[int] = set()
+    repeated: set[int] = set()
+    for row in connection.execute(_KEYS):
+        mark = hash(row[1:])
+        if mark in seen:
+            repeated.add(mark)
+        else:
+            seen.add(mark)
+    del seen
+    if not repeated:
+        return
+    rows = ((hash(row[1:]), row[0]) for row in connection.execute(_KEYS))
+    suspects = sorted(pair for pair in rows if pair[0] in repeated)
+    names = Names(lookups)
+    for ids in _slices(suspects):
+        folder = Folder(keys_per_place=len(ids), keys_per_rule=len(ids))
+        folder.add_all(read_rows(connection, names, ids))
+        connection.executemany(_FORGET, [(key,) for key in ids])
+        connection.executemany(INSERT, [encode_event(event, lookups) for event in folder.events()])
+
+
+def _slices(suspects: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """Ids, all of one hash together."""
+    ids: list[int] = []
+    for _, pairs in groupby(suspects, key=itemgetter(0)):
+        ids += [pair[1] for pair in pairs]
+        if len(ids) >= _SLICE:
+            yield ids
+            ids = []
+    if ids:
+        yield ids
+
+
+def _cap(
+    connection: sqlite3.Connection,
+    rule: int,
+    name: str,
+    crowded: set[tuple[int | None, int | None]],
+    limits: Limits,
+) -> int | None:
+    """Put out the keys of a rule that are too many and count what they held on its row of the smallest digest."""
+    keys = _keys_of(connection, rule, name, crowded)
+    out = bytearray(len(keys.ids))
+    for rows in keys.crowded.values():
+        for index in sorted(rows, key=keys.digests.__getitem__)[limits.keys_per_place :]:
+            out[index] = 1
+    kept = sorted(digest for digest, gone in zip(keys.digests, out, strict=True) if not gone)
+    bound = kept[limits.keys_per_rule - 1] if len(kept) >= limits.keys_per_rule else None
+    if bound is not None and len(kept) > limits.keys_per_rule:
+        out = bytearray(gone or digest > bound for digest, gone in zip(keys.digests, out, strict=True))
+    lost = sum(count for count, gone in zip(keys.occurrences, out, strict=True) if gone)
+    connection.executemany(_FORGET, ((key,) for key, gone in zip(keys.ids, out, strict=True) if gone))
+    connection.execute("UPDATE events SET overflow = 0 WHERE source_rule = ? AND overflow != 0", (rule,))
+    first = keys.ids[keys.digests.index(kept[0])]
+    connection.execute("UPDATE events SET overflow = ? WHERE id = ?", (keys.overflow + lost, first))
+    return bound if keys.overflow + lost else None
+
+
+def _keys_of(
+    connection: sqlite3.Connection, rule: int, name: str, crowded: set[tuple[int | None, int | None]]
+) -> _Keys:
+    keys = _Keys()
+    for row in connection.execute(_NAMED_KEYS, (rule,)):
+        number, occurrences, overflow, node_id, event_type, source, node, rank, device, symptom = row[:10]
+        clock, fields, stream, timestamp = row[10:]
+        given = () if fields is None else tuple(from_json(fields))
+        place = (node, rank, device)
+        key = make_key(name, event_type, source, *place, symptom, _CLOCKS[clock], given, stream, timestamp)
+        if (node_id, rank) in crowded:
+            keys.crowded.setdefault((node_id, rank), []).append(len(keys.ids))
+        keys.ids.append(number)
+        keys.digests.append(key_digest(key))
+        keys.occurrences.append(occurrences)
+        keys.overflow += overflow
+    return keys

@@ -35,9 +35,11 @@ EXPECTED = ("hardware", ["node-0003"], "XID-79")
 class Exporter(BaseHTTPRequestHandler):
     """Two nodes of GPUs; from some second on one reports Xid 79, and a counter begins again at zero."""
 
-    begun = time.monotonic()
+    begun = math.inf
+    asked = threading.Semaphore(0)
 
     def do_GET(self) -> None:
+        Exporter.asked.release()
         seconds = max(time.monotonic() - Exporter.begun, 0.0)
         xid = 79 if seconds > HEALTHY else 0
         lines = [
@@ -63,11 +65,12 @@ class Exporter(BaseHTTPRequestHandler):
 def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """When the job ran, as RFC 3339; Prometheus keeps running meanwhile."""
     folder = tmp_path_factory.mktemp("prometheus")
-    Exporter.begun = math.inf  # all is well for as long as it takes to install and start Prometheus
     server = ThreadingHTTPServer(("127.0.0.1", 0), Exporter)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     subprocess.run([str(SCRIPT), str(folder), str(server.server_address[1])], check=True)  # noqa: S603 -- ours
     started = datetime.now(UTC).isoformat()
+    for _ in range(2):  # all is well until Prometheus has seen so: it looks for targets some seconds after its start
+        assert Exporter.asked.acquire(timeout=60)
     Exporter.begun = time.monotonic()
     time.sleep(HEALTHY + BROKEN)
     yield started, datetime.now(UTC).isoformat()

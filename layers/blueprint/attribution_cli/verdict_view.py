@@ -8,15 +8,13 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
-from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from attribution_lib.observation import Source
+from attribution_cli.coverage_view import counted, coverage, indented
 from attribution_lib.taxonomy import Outcome
 from attribution_lib.text.escape import shown
-from attribution_service.result import ConnectorStatus, EvidenceStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from attribution_lib.verdict import ChainRow
-    from attribution_service.result import ConnectorReport, EnrichedVerdict
+    from attribution_service.result import EnrichedVerdict
 
 __all__ = ["headline", "print_table", "print_verdict"]
 
@@ -38,7 +36,7 @@ _PIPED_WIDTH = 160
 """A table that goes to a file or a pager is not cut to the 80 columns of an unknown terminal."""
 _COLUMNS = (("case", 12), ("ended", 9), ("whose problem", 15), ("sure", 6), ("root symptom", 16), ("bad nodes", 9))
 """Columns of the table with the width below which they say nothing."""
-_NODES_SHOWN, _ALTERNATIVES_SHOWN, _STAGED_SHOWN = 8, 5, 5
+_NODES_SHOWN, _ALTERNATIVES_SHOWN = 8, 5
 _STYLES = {
     "hardware": "red",
     "system_software": "magenta",
@@ -109,7 +107,7 @@ def _parts(verdict: EnrichedVerdict, case: str, *, narrow: bool) -> list[Rendera
     facts = [f"job {job['job_id']}", f"state {job['state'] or 'unknown'}"]
     if job["exit_code"]:
         facts.append(f"exit {job['exit_code']}")
-    facts.append(_counted(len(job["nodes"]), "node") if job["nodes"] else "nodes unknown")
+    facts.append(counted(len(job["nodes"]), "node") if job["nodes"] else "nodes unknown")
     head = Text()
     head.append(shown(headline(verdict)) + "\n", style=f"bold {style}")
     head.append(f"Whose problem: {_OWNERS[verdict.sub_domain.value]}\n")
@@ -120,7 +118,7 @@ def _parts(verdict: EnrichedVerdict, case: str, *, narrow: bool) -> list[Rendera
     parts += _nodes(verdict)
     parts += _chain(verdict, narrow=narrow)
     parts += _alternatives(verdict)
-    parts += _coverage(verdict)
+    parts += coverage(verdict)
     return parts
 
 
@@ -128,7 +126,7 @@ def _title(verdict: EnrichedVerdict, case: str) -> str:
     """The case; of loose files, which are one case together, the first and how many more there are."""
     instances = [report.instance for report in verdict.connector_reports]
     others = len(instances) - 1 if case in instances else 0
-    return f"{case} and {_counted(others, 'file')} more" if others else case
+    return f"{case} and {counted(others, 'file')} more" if others else case
 
 
 def _root(verdict: EnrichedVerdict) -> list[RenderableType]:
@@ -150,16 +148,7 @@ def _root(verdict: EnrichedVerdict) -> list[RenderableType]:
         text.append("\n" + shown(" · ".join(details)), style="dim")
     if root.docs:
         text.append("\n" + shown(root.docs), style="italic")
-    return [head, _indented(text)]
-
-
-def _indented(text: Text) -> Padding:
-    """Below its heading, the wrapped rest of a long line too."""
-    return Padding(text, (0, 0, 0, 2))
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return [head, indented(text)]
 
 
 def _nodes(verdict: EnrichedVerdict) -> list[RenderableType]:
@@ -168,12 +157,12 @@ def _nodes(verdict: EnrichedVerdict) -> list[RenderableType]:
     lines = Text()
     for node in verdict.bad_nodes[:_NODES_SHOWN]:
         lines.append(shown(node.node), style="red")
-        lines.append(f"  {shown(node.why)}, {_counted(node.occurrences, 'fault event')} there in all\n", style="dim")
+        lines.append(f"  {shown(node.why)}, {counted(node.occurrences, 'fault event')} there in all\n", style="dim")
     rest = verdict.bad_nodes_total - _NODES_SHOWN
     if rest > 0:
         lines.append(f"and {rest} more (--json shows them)\n")
     lines.rstrip()
-    return [Text("Bad nodes", style="bold"), _indented(lines)]
+    return [Text("Bad nodes", style="bold"), indented(lines)]
 
 
 def _chain(verdict: EnrichedVerdict, *, narrow: bool) -> list[RenderableType]:
@@ -184,7 +173,7 @@ def _chain(verdict: EnrichedVerdict, *, narrow: bool) -> list[RenderableType]:
     parts += [_as_lines(rows, verdict)] if narrow else [_as_table(rows, verdict)]
     if len(verdict.chain) > len(rows):
         more = len(verdict.chain) - len(rows)
-        parts.append(_indented(Text(f"and {_counted(more, 'step')} more (--json shows all)", style="dim")))
+        parts.append(indented(Text(f"and {counted(more, 'step')} more (--json shows all)", style="dim")))
     return parts
 
 
@@ -200,7 +189,7 @@ def _as_table(rows: Sequence[ChainRow], verdict: EnrichedVerdict) -> Table:
 def _as_lines(rows: Sequence[ChainRow], verdict: EnrichedVerdict) -> Group:
     """Two lines a step, for a terminal in which three columns would leave none of them room."""
     heads = (Text(f"{_when(row)}  {_where(row)}".rstrip(), style="dim") for row in rows)
-    whats = (_indented(_what(row, verdict)) for row in rows)
+    whats = (indented(_what(row, verdict)) for row in rows)
     return Group(*(part for step in zip(heads, whats, strict=True) for part in step))
 
 
@@ -210,7 +199,7 @@ def _when(row: ChainRow) -> str:
 
 def _where(row: ChainRow) -> str:
     if row.nodes > 1:
-        return _counted(row.nodes, "node")
+        return counted(row.nodes, "node")
     rank = [f"rank {row.rank}"] if row.rank is not None else []
     return shown(" ".join([row.node, *rank] if row.node else rank))
 
@@ -244,7 +233,7 @@ def _alternatives(verdict: EnrichedVerdict) -> list[RenderableType]:
             text.append(f"{row.sub_domain.value}: {shown(row.symptom)}", style=_STYLES[row.sub_domain.value])
             text.append(f"  {shown(row.why)}\n", style="dim")
         text.rstrip()
-        parts += [Text("Also possible", style="bold"), _indented(text)]
+        parts += [Text("Also possible", style="bold"), indented(text)]
     if verdict.needed_evidence:
         text = Text()
         for need in verdict.needed_evidence:
@@ -252,56 +241,7 @@ def _alternatives(verdict: EnrichedVerdict) -> list[RenderableType]:
             when = f", {need.from_[:16]} to {need.to[:16]}" if need.from_ and need.to else ""
             text.append(f"{need.source}{of}{when}: {need.why}\n")
         text.rstrip()
-        parts += [Text("Evidence that would decide", style="bold"), _indented(text)]
+        parts += [Text("Evidence that would decide", style="bold"), indented(text)]
     if verdict.notes:
-        parts += [Text("Notes", style="bold"), _indented(Text("\n".join(map(shown, verdict.notes))))]
+        parts += [Text("Notes", style="bold"), indented(Text("\n".join(map(shown, verdict.notes))))]
     return parts
-
-
-_EVIDENCE_READ = {
-    EvidenceStatus.COMPLETE: "All that was given was read",
-    EvidenceStatus.PARTIAL: "Not all that was given was read",
-    EvidenceStatus.NONE: "No evidence",
-}
-
-
-def _coverage(verdict: EnrichedVerdict) -> list[RenderableType]:
-    read = [
-        f"{row.instance} ({row.lines} {_unit(row)}, {row.source})" for row in verdict.connector_reports if row.lines
-    ]
-    text = Text(f"{_EVIDENCE_READ[verdict.evidence_status]}: ", style="dim")
-    text.append(shown(", ".join(read) or "nothing was read"), style="dim")
-    details = Text()
-    for row in verdict.connector_reports:
-        if row.status is ConnectorStatus.ERROR:
-            how = "NOT READ TO ITS END" if row.lines else "NOT READ"
-            details.append(f"{how} {shown(row.instance)}: {shown(row.reason or 'no reason given')}\n", style="bold red")
-        elif row.status is ConnectorStatus.EMPTY:
-            details.append(f"empty: {shown(row.instance)}\n", style="yellow")
-    details.append("".join(f"{line}\n" for line in _left_out(verdict)), style="yellow")
-    for rule, hits in sorted(verdict.engine.staged_hits.items())[:_STAGED_SHOWN]:
-        details.append(f"staged rule {shown(rule)} matched ×{hits}: counted, decides nothing\n", style="dim")
-    for finding in verdict.diagnostics:
-        where = f" ({shown(finding.location)})" if finding.location else ""
-        details.append(
-            f"finding: {shown(finding.rule)}{where} {shown(finding.error)} ×{finding.count}\n", style="yellow"
-        )
-    details.rstrip()
-    return [text, _indented(details)] if details else [text]
-
-
-def _unit(report: ConnectorReport) -> str:
-    if report.source == Source.NODE_METRICS:
-        return "series"
-    return "line" if report.lines == 1 else "lines"
-
-
-def _left_out(verdict: EnrichedVerdict) -> list[str]:
-    """What was read and could not count."""
-    totals = verdict.evidence
-    lines = []
-    if totals.outside_window:
-        lines.append(f"{_counted(totals.outside_window, 'event')} outside the job's time window left out")
-    if totals.truncated_lines:
-        lines.append(f"{_counted(totals.truncated_lines, 'line')} longer than 1 MiB cut: the rest was not searched")
-    return lines

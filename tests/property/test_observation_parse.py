@@ -14,6 +14,7 @@ from attribution_lib.errors import ObservationError
 from attribution_lib.observation_parse import parse_observation
 from attribution_lib.parsing.canonical import canonical_json
 from attribution_lib.parsing.entries import canonical_entries
+from attribution_lib.parsing.typed import TypedEntries, read_typed_body, read_typed_lines
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 _FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -36,6 +37,11 @@ _ENTRY = st.one_of(
         },
     ),
 )
+_PLAIN = st.fixed_dictionaries(
+    {"line": _TEXT | st.sampled_from(['}, {"line": "', "},{", "]}", '"entry_timeseries": [', "\\", "a\nb"])},
+    optional={"rank": st.integers(0, 9), "node": st.sampled_from(["n1", "n2"]), "ts": _STAMP},
+)
+_LAYOUTS: list[dict[str, Any]] = [{}, {"separators": (",", ":")}, {"indent": 1}, {"ensure_ascii": False}]
 
 
 @given(_JSON)
@@ -66,6 +72,37 @@ def test_lines_come_out_as_they_went_in(entries: list[Any]) -> None:
 @given(st.lists(_ENTRY, max_size=6))
 def test_the_fast_canonical_form_of_entries_is_the_canonical_form(entries: list[Any]) -> None:
     assert b"".join(canonical_entries(entries)) == canonical_json(entries)
+
+
+@given(
+    entries=st.lists(_PLAIN, min_size=1, max_size=8),
+    piece=st.integers(0, 40),
+    layout=st.sampled_from(_LAYOUTS),
+    header_first=st.booleans(),
+)
+def test_entries_decoded_piece_by_piece_are_those_of_the_whole(
+    entries: list[Any], piece: int, layout: dict[str, Any], *, header_first: bool
+) -> None:
+    head = {"source": "applog", "stream": 'a "b": [1], {"line": "x"}]'}
+    listed = {"entry_timeseries": entries}
+    body = json.dumps({**head, **listed} if header_first else {**listed, **head}, **layout).encode()
+    ndjson = "\n".join(map(json.dumps, entries)).encode()
+    read = read_typed_body(body, piece=piece)
+    assert read is not None
+    assert read[0] == head
+    for typed in (read[1], read_typed_lines(ndjson, piece=piece)):
+        _is_read_as(typed, entries)
+
+
+def _is_read_as(typed: TypedEntries, entries: list[Any]) -> None:
+    canonical = bytearray()
+    assert typed.read(canonical.extend)
+    assert bytes(canonical) == canonical_json(entries)
+    columns, distinct = typed.by_key()
+    assert columns["line"] == [entry["line"] for entry in entries]
+    for key, column in columns.items():
+        assert column == [entry.get(key) for entry in entries]
+        assert key == "line" or distinct[key] - {None} == {entry[key] for entry in entries if key in entry}
 
 
 @given(_JSON)

@@ -26,6 +26,7 @@ from attribution_lib.parsing.typed import TypedEntries, read_typed_body, read_ty
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from hashlib import _Hash as Hash
 
 __all__ = ["Limits", "parse_matrix", "parse_observation", "parse_upload"]
 
@@ -100,10 +101,16 @@ def _build_typed(fields: Mapping[str, Any], entries: TypedEntries, limits: Limit
     """The observation of typed entries; None when anything is wrong with it."""
     check = FieldChecker(limit=limits.faults)
     header = read_header(fields, check)
-    columns = columns_of_types(*entries.by_key()) if 0 < len(entries) <= limits.entries else None
-    if header is None or columns is None or check.faults or header.format is ObservationFormat.PROMETHEUS_MATRIX:
+    if header is None or check.faults or header.format is ObservationFormat.PROMETHEUS_MATRIX:
         return None
-    return _log_observation(header, columns, _digest(header, entries.canonical()))
+    digest, after = _begin_digest(header)
+    if not entries.read(digest.update) or not 0 < len(entries) <= limits.entries:
+        return None
+    columns = columns_of_types(*entries.by_key())
+    if columns is None:
+        return None
+    digest.update(after)
+    return _log_observation(header, columns, digest.hexdigest())
 
 
 def _build(fields: Mapping[str, Any], entries: Any, limits: Limits, digest: str = "") -> Observation:
@@ -159,21 +166,25 @@ def _observation(  # noqa: PLR0913 -- one argument per kind of body; all but two
     )
 
 
-def _digest(header: Header, entries: Iterable[bytes | bytearray]) -> str:
-    """SHA-256 of the canonical object; ``entry_timeseries`` sorts between ``end`` and ``first_line``."""
-    before = canonical_json({"end": header.canonical()["end"]})[:-1]
-    after = canonical_json({key: value for key, value in header.canonical().items() if key != "end"})[1:]
-    digest = sha256(before + b',"%s":' % ENTRIES_KEY.encode())
+def _digest(header: Header, entries: Iterable[bytes]) -> str:
+    """SHA-256 of the canonical object."""
+    digest, after = _begin_digest(header)
     for piece in entries:
         digest.update(piece)
-    digest.update(b"," + after)
+    digest.update(after)
     return digest.hexdigest()
 
 
-def _read_typed_ndjson(data: bytes) -> tuple[dict[str, Any], TypedEntries] | None:
+def _begin_digest(header: Header) -> tuple[Hash, bytes]:
+    """The digest up to the entries, and what follows them: they sort between ``end`` and ``first_line``."""
+    before = canonical_json({"end": header.canonical()["end"]})[:-1]
+    after = canonical_json({key: value for key, value in header.canonical().items() if key != "end"})[1:]
+    return sha256(before + b',"%s":' % ENTRIES_KEY.encode()), b"," + after
+
+
+def _read_typed_ndjson(data: bytes) -> tuple[dict[str, Any], TypedEntries]:
     head, _, rest = data.partition(b"\n")
-    entries = read_typed_lines(rest)
-    return None if entries is None else (_object(_json(head, "line 1"), "line 1"), entries)
+    return _object(_json(head, "line 1"), "line 1"), read_typed_lines(rest)
 
 
 def _read_ndjson(data: bytes) -> tuple[dict[str, Any], list[Any]]:

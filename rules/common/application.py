@@ -68,8 +68,8 @@ def seconds_between(first: Event, second: Event) -> float | None:
 
 def before(first: Event, second: Event) -> bool:
     """Whether ``first`` is known to have come first: by time, else by line within one stream."""
-    gap = seconds_between(first, second)
+    started, at = first.first[0], second.first[0]
+    if started is not None and at is not None and started != at:
+        return started < at
     same = (first.source, first.stream) == (second.source, second.stream)
-    if gap:
-        return gap > 0
     return same and (first.first.line_num or 0) < (second.first.line_num or 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -30,9 +31,13 @@ class FirstFailures:
         """``failures`` of each symptom in event order; none explains what comes more than ``within`` seconds later."""
         self._within = within * 1_000_000
         met: dict[tuple[str, str, str | None], list[Event]] = {}
+        own: tuple[str, str, str | None] | None = None
+        latest = math.inf
         for failure in failures:
             at, symptom = failure.first[0], failure.symptom
-            own = (failure.source, failure.stream, symptom)
+            last, own = own, (failure.source, failure.stream, symptom)
+            if own == last and at is not None and at > latest:
+                continue  # nearly all of many: after both that are kept
             for key in (own,) if at is None else (own, (*_ANYWHERE, symptom)):
                 known = met.get(key)
                 if known is None:
@@ -41,6 +46,8 @@ class FirstFailures:
                 best = known[1].first[0]
                 if (at is None or best is None or at <= best) and before(failure, known[1]):
                     known[1] = failure
+            kept = [] if at is None else [met[own][1].first[0], met[*_ANYWHERE, symptom][1].first[0]]
+            latest = max((math.inf if start is None else start for start in kept), default=math.inf)
         self._found: dict[_Place, list[Event]] = {}
         for (source, stream, _), (_, failure) in sorted(met.items(), key=lambda item: event_order(item[1][0])):
             self._found.setdefault((source, stream), []).append(failure)

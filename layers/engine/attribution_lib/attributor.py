@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from operator import attrgetter
 from typing import TYPE_CHECKING, Self
 
 import attribution_lib
 from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import AttributionError, Fault, ObservationError
-from attribution_lib.events.event import EventType
+from attribution_lib.events.event import Event, EventType
 from attribution_lib.events.table import EventManager
 from attribution_lib.job.facts import scheduler_facts
 from attribution_lib.observation import ObservationFormat
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import TracebackType
 
-    from attribution_lib.events.event import Event
     from attribution_lib.events.stream import EventStream
     from attribution_lib.job.model import JobInfo
     from attribution_lib.observation import Observation
@@ -118,9 +118,10 @@ class Attributor:
         engine, job = self._engine, self._job
         crashes = self._findings()
         rows = self._known(self._events.load(), crashes)
-        summaries = [event for event in rows if event.event_type == EventType.METRIC]
-        if summaries:
-            rows = [event for event in rows if event.event_type != EventType.METRIC]
+        metric, summaries = EventType.METRIC, list[Event]()
+        if metric in set(map(attrgetter("event_type"), rows)):
+            summaries = [event for event in rows if event.event_type == metric]
+            rows = [event for event in rows if event.event_type != metric]
         prepared = prepare(rows, job, engine, made=self._made(summaries))
         stream = prepared.stream
         watch(Stage.EXTRACTED, stream)
@@ -181,7 +182,9 @@ class Attributor:
         """Rows whose symptom these rules declare; others were extracted with older rules and decide nothing here."""
         registry = self._engine.registry
         unknown = {
-            symptom for symptom in {event.symptom for event in rows} if symptom is not None and symptom not in registry
+            symptom
+            for symptom in set(map(attrgetter("symptom"), rows))
+            if symptom is not None and symptom not in registry
         }
         if not unknown:
             return rows

@@ -21,12 +21,25 @@ event_order: Callable[[Event], EventOrder] = attrgetter("order")
 
 
 def in_order(events: Iterable[Event]) -> list[Event]:
-    """The events sorted, as they stand now."""
+    """The events sorted; one that was moved since somebody asked for its order has forgotten that, see ``moved``."""
     found = list(events)
-    for event in found:
-        event.order = order_of(event)  # type: ignore[misc] # a slot of the base class
-    found.sort(key=event_order)
-    return found
+    timed = [event for event in found if event.timestamp is not None]
+    if len(timed) == len(found):
+        return _sorted(timed)
+    return _sorted(timed) + _sorted([event for event in found if event.timestamp is None])
+
+
+def _sorted(events: list[Event]) -> list[Event]:
+    try:
+        return sorted(events, key=_as_stored)
+    except TypeError:  # a null met a value
+        for event in events:
+            event.order = order_of(event)  # type: ignore[misc] # a slot of the base class
+        return sorted(events, key=event_order)
+
+
+_as_stored = attrgetter("timestamp", "source", "stream", "line_num", "node", "rank", "symptom", "rule")
+"""The event order of events that lack the same values: cheaper, and it leaves no tuple on each of a million."""
 
 
 class OrderedEvents:

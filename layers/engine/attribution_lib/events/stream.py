@@ -10,7 +10,17 @@ from copy import copy
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from attribution_lib.events.event import Clock, Event, EventState, EventType, ExplainedBy, Position
+from attribution_lib.events.event import (
+    ACTIVE,
+    BAD_NODE,
+    DISCARDED,
+    Clock,
+    Event,
+    EventState,
+    EventType,
+    ExplainedBy,
+    Position,
+)
 from attribution_lib.events.ordered import EventIndex, OrderedEvents, event_order, in_order
 
 if TYPE_CHECKING:
@@ -138,7 +148,7 @@ class EventStream:
 
     def demote(self, event: Event, *, by: str, explained_by: Event | ExplainedBy | None = None) -> None:
         """Turn a bad-node event into an interesting one; it keeps its original type and says who did it."""
-        if event.state is not EventState.ACTIVE or event.event_type != EventType.BAD_NODE:
+        if event.state is not ACTIVE or event.event_type != BAD_NODE:
             return
         event.original_type = event.event_type
         event.event_type = EventType.INTERESTING_NODE
@@ -157,9 +167,9 @@ class EventStream:
 
         ``uncertain`` says that the reason lacked time or place.
         """
-        if event.state is EventState.DISCARDED:
+        if event.state is DISCARDED:
             return
-        event.state = EventState.DISCARDED
+        event.state = DISCARDED
         event.changed_by = by
         event.explained_by = _explained(explained_by)
         self._changes += 1
@@ -200,11 +210,11 @@ class EventStream:
 def _active(events: list[Event], types: Collection[str] | None) -> list[Event]:
     """Those that are not discarded; of these types, where some are given: an event may have left its type."""
     if types is None:
-        return [event for event in events if event.state is not EventState.DISCARDED]
+        return [event for event in events if event.state is not DISCARDED]
     if len(types) > 1:
-        return [event for event in events if event.state is not EventState.DISCARDED and event.event_type in types]
+        return [event for event in events if event.state is not DISCARDED and event.event_type in types]
     (only,) = types
-    return [event for event in events if event.state is not EventState.DISCARDED and event.event_type == only]
+    return [event for event in events if event.state is not DISCARDED and event.event_type == only]
 
 
 def _explained(by: Event | ExplainedBy | None) -> ExplainedBy | None:

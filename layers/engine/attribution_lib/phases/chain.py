@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from heapq import nsmallest
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import EventState, EventType
@@ -48,7 +51,7 @@ class Telling:
 def story(stream: EventStream, root: Event | None) -> list[Telling]:
     """Everything with a symptom that lies inside the window and was not merely staged, in the order of first sight."""
     groups = [group for group in _grouped(stream) if _is_shown(group[0])]
-    if root is not None and root.symptom is not None and not any(event is root for group in groups for event in group):
+    if root is not None and root.symptom is not None and not any(root in group for group in groups):
         groups = list(_grouped(sorted([*(event for group in groups for event in group), root], key=event_order)))
     return [_telling(group, root) for group in groups]
 
@@ -59,17 +62,18 @@ def _is_shown(event: Event) -> bool:
 
 
 def _grouped(events: Iterable[Event]) -> Iterable[list[Event]]:
-    groups: dict[Hashable, list[Event]] = {}
-    for event in events:
-        by = event.explained_by
-        explained_by = None if by is None else by[0]
-        key = (event.symptom, event.source, event.state, event.event_type, event.changed_by, explained_by)
-        group = groups.get(key)
-        if group is None:
-            groups[key] = [event]
-        else:
-            group.append(event)
+    found = list(events)
+    groups: defaultdict[Hashable, list[Event]] = defaultdict(list)
+    explaining = [None if by is None else by[0] for by in map(_explained_by, found)]
+    keys = zip(*(map(part, found) for part in _FATE), explaining, strict=True)
+    for key, event in zip(keys, found, strict=True):
+        groups[key].append(event)
     return groups.values()
+
+
+_explained_by = attrgetter("explained_by")
+_FATE = tuple(map(attrgetter, ("symptom", "source", "state", "event_type", "changed_by")))
+_place, _rank, _occurrences = attrgetter("node"), attrgetter("rank"), attrgetter("occurrences")
 
 
 def _telling(events: list[Event], root: Event | None) -> Telling:
@@ -77,8 +81,8 @@ def _telling(events: list[Event], root: Event | None) -> Telling:
         events=events,
         head=events[0],
         state=_state(events[0], root),
-        nodes={node for node in {event.node for event in events} if node is not None},
-        occurrences=sum([event.occurrences for event in events]),
+        nodes=set(map(_place, events)) - {None},
+        occurrences=sum(map(_occurrences, events)),
     )
 
 
@@ -107,8 +111,8 @@ def _symptom_row(told: Telling) -> SymptomRow:
         state=told.state,
         occurrences=told.occurrences,
         nodes=len(told.nodes),
-        node_list=sorted(told.nodes)[:NODE_LIST_LIMIT],
-        ranks=len({event.rank for event in told.events} - {None}),
+        node_list=nsmallest(NODE_LIST_LIMIT, told.nodes),
+        ranks=len(set(map(_rank, told.events)) - {None}),
         first_seen=rfc3339(min(firsts, default=None)),
         last_seen=rfc3339(max(lasts, default=None)),
         changed_by=head.changed_by,
@@ -127,7 +131,7 @@ def chain_rows(told: Iterable[Telling], root: Event | None) -> list[ChainRow]:
 
 
 def _chain_row(told: Telling, root: Event | None) -> ChainRow:
-    head = root if root is not None and any(event is root for event in told.events) else told.head
+    head = root if root is not None and root in told.events else told.head
     return ChainRow(
         at=rfc3339(head.first.timestamp),
         node=head.node,

@@ -6,10 +6,13 @@ job's window is discarded, and what is about other jobs or other nodes becomes m
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
+from itertools import chain, compress
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from attribution_lib.events.event import Clock, Event, EventState, EventType, Position
+from attribution_lib.events.event import UTC, Event, EventState, EventType, Position
 from attribution_lib.events.fold import seed
 from attribution_lib.events.refold import refolded
 from attribution_lib.events.stream import EventStream
@@ -18,7 +21,7 @@ from attribution_lib.phases.clocks import ClockReference, to_utc
 from attribution_lib.phases.placement import Placement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from attribution_lib.job.model import JobInfo
     from attribution_lib.rules.engine import RuleEngine
@@ -29,7 +32,8 @@ OUTSIDE_WINDOW = "outside_window"
 STAGED = "staged"
 ABOUT_OTHERS = "about_other_jobs_or_nodes"
 _SECOND = 1_000_000
-_INFINITY = float("inf")
+_EVER = (-(2**63), 2**63)
+"""Beyond any time in µs; a whole number, because every row is compared with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,9 @@ def prepare(stored: Iterable[Event], job: JobInfo, engine: RuleEngine, *, made: 
             seed(event)
     rows, changed = _each_node([*stored, *made])
     staged_hits = _set_aside_staged(rows, engine.staged_names)
-    placement = Placement.learn(job, (event for event in rows if event.rule not in staged_hits))
+    placement = Placement.learn(
+        job, [event for event in rows if event.rule not in staged_hits] if staged_hits else rows
+    )
     changed.update(event.rule for event in made)
     changed |= placement.place(rows, engine.registry)
     changed |= _convert_clocks(rows, job)
@@ -72,7 +78,7 @@ def _set_aside_staged(rows: list[Event], staged: frozenset[str]) -> dict[str, in
 
 def _each_node(rows: list[Event]) -> tuple[list[Event], set[str]]:
     """One row a node where a line names several (``Nodes node-[03-04] not responding``); and their rules."""
-    several = {name: _names(name) for name in {event.node for event in rows} if name is not None}
+    several = {name: _names(name) for name in set(map(_node_of, rows)) if name is not None}
     several = {name: names for name, names in several.items() if names}
     if not several:
         return rows, set()
@@ -95,7 +101,7 @@ def _names(node: str) -> list[str]:
 
 def _convert_clocks(rows: list[Event], job: JobInfo) -> set[str]:
     """Turn all stamps into UTC; returns the rules whose events had others."""
-    others = [event for event in rows if event.clock is not Clock.UTC and event.timestamp is not None]
+    others = [event for event in rows if event.clock is not UTC and event.timestamp is not None]
     if not others:
         return set()
     reference = ClockReference.of(job, rows)
@@ -112,12 +118,8 @@ def _discard_outside_window(stream: EventStream, job: JobInfo) -> int:
         return 0
     outside = 0
     moved = False
-    start, end = (-_INFINITY if low is None else low), (_INFINITY if high is None else high)
-    # Only a row that shows its last or greatest occurrence may have begun at another time than it shows.
-    suspects = [
-        event for event in stream if event.fold or ((at := event.timestamp) is not None and not start <= at <= end)
-    ]
-    for event in suspects:
+    start, end = (_EVER[0] if low is None else low), (_EVER[1] if high is None else high)
+    for event in _perhaps_outside(list(stream), start, end):
         first, last = event.first.timestamp, event.last.timestamp
         if first is None or last is None or event.event_type in (EventType.BOOT, EventType.MAPPING):
             continue
@@ -130,6 +132,22 @@ def _discard_outside_window(stream: EventStream, job: JobInfo) -> int:
     if moved:
         stream.replace_all(list(stream))
     return outside
+
+
+def _perhaps_outside(events: Sequence[Event], start: int, end: int) -> Iterator[Event]:
+    """Those of the events in order that show a time outside, or may have begun at another time than they show."""
+    low = bisect_left(events, start, key=_time_of)
+    high = bisect_right(events, end, key=_time_of)
+    inside = events[low:high]
+    folded = compress(inside, map(_fold_of, inside))  # these show their last or greatest occurrence
+    return chain(events[:low], folded, events[high:])
+
+
+def _time_of(event: Event) -> int:
+    return _EVER[1] + 1 if event.timestamp is None else event.timestamp
+
+
+_node_of, _fold_of = attrgetter("node"), attrgetter("fold")
 
 
 def _start_inside(event: Event, low: int) -> None:
@@ -145,7 +163,7 @@ def _start_inside(event: Event, low: int) -> None:
 
 def _set_aside_others(stream: EventStream, job: JobInfo) -> None:
     """A line that names another job, or system evidence of nodes outside the job, decides nothing here."""
-    foreign = {event.node for event in stream}.difference(job.nodes, (None,)) if job.nodes else set()
+    foreign = set(map(_node_of, stream)).difference(job.nodes, (None,)) if job.nodes else set()
     for event in _deciding(stream) if foreign else ():
         if event.node in foreign and event.source != "applog":
             _set_aside(stream, event)

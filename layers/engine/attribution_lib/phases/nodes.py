@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import EventType
@@ -29,10 +30,11 @@ class _Sightings:
     def add(self, event: Event) -> None:
         self.symptoms.add(event.symptom or event.event_type)
         self.occurrences += event.occurrences
-        if event.first.timestamp is not None:
-            self.first = event.first.timestamp if self.first is None else min(self.first, event.first.timestamp)
-        if event.last.timestamp is not None:
-            self.last = event.last.timestamp if self.last is None else max(self.last, event.last.timestamp)
+        first, last = event.first[0], event.last[0]
+        if first is not None and (self.first is None or first < self.first):
+            self.first = first
+        if last is not None and (self.last is None or last > self.last):
+            self.last = last
 
     def row(self, node: str, why: str) -> BadNode:
         return BadNode(
@@ -59,13 +61,13 @@ def bad_nodes(  # noqa: PLR0913 -- keyword-only but for the two that every phase
     """The nodes of the job that bear ``symptom`` (or are ``suspects``), with what was seen on the first ``limit``."""
     inside = frozenset(job.nodes)
     if symptom is not None:
-        names = {event.node for event in stream.events(symptom=symptom, type=EventType.BAD_NODE)}
+        names = set(map(_node_of, stream.events(symptom=symptom, type=EventType.BAD_NODE)))
     else:
         names = set(suspects)
-    named = sorted(node for node in names if node is not None and (not inside or node in inside))
+    named = sorted([node for node in names if node is not None and (not inside or node in inside)])
     shown = named[:limit]
     wanted = frozenset(shown)
-    sightings = _collect(event for event in stream.bad() if event.node in wanted)
+    sightings = _collect([event for event in stream.bad() if event.node in wanted]) if wanted else {}
     why = f"{reason}: {symptom}" if symptom else reason
     return BlamedNodes(named, [sightings.get(node, _Sightings()).row(node, why) for node in shown])
 
@@ -73,9 +75,9 @@ def bad_nodes(  # noqa: PLR0913 -- keyword-only but for the two that every phase
 def interesting_nodes(stream: EventStream, blamed: Collection[str], limit: int) -> list[BadNode]:
     """The first ``limit`` of the other nodes on which a bad or interesting event survived."""
     events = stream.bad() + stream.events(type=EventType.INTERESTING_NODE)
-    shown = sorted({event.node for event in events if event.node is not None}.difference(blamed))[:limit]
+    shown = sorted(set(map(_node_of, events)).difference(blamed, (None,)))[:limit]
     wanted = frozenset(shown)
-    rows = _collect(event for event in events if event.node in wanted)
+    rows = _collect([event for event in events if event.node in wanted]) if wanted else {}
     return [rows[node].row(node, "symptoms here decided nothing") for node in shown]
 
 
@@ -83,5 +85,11 @@ def _collect(events: Iterable[Event]) -> dict[str, _Sightings]:
     found: dict[str, _Sightings] = {}
     for event in events:
         if event.node is not None:
-            found.setdefault(event.node, _Sightings()).add(event)
+            seen = found.get(event.node)
+            if seen is None:
+                seen = found[event.node] = _Sightings()
+            seen.add(event)
     return found
+
+
+_node_of = attrgetter("node")

@@ -28,15 +28,16 @@ def path_nodes(stream: EventStream, job: JobInfo, registry: GeneratedSymptomRegi
     """
     signs = {name for name in stream.symptoms() if registry.get(name).rank >= _FAILURE_RANK}
     failures = [event for event in stream.bad() if event.symptom in signs]
-    timed = min((event.timestamp for event in failures if event.timestamp is not None), default=None)
+    timed = min([at for event in failures if (at := event.timestamp) is not None], default=None)
     firsts = [event for event in failures if timed is not None and event.timestamp == timed]
     firsts += _first_of_each_untimed_stream(failures)
     nodes = {event.node for event in firsts if event.node is not None}
     if job.failed_node is not None:
         nodes.add(job.failed_node)
     known = frozenset(job.nodes) or frozenset(event.node for event in failures if event.node is not None)
-    for event in stream.events(type=EventType.BAD_PEERS) + failures:
-        peer = event.payload.get("peer") if event.may_say('"peer"') else None
+    suspects = stream.events(type=EventType.BAD_PEERS) + failures
+    for event in [event for event in suspects if (text := event.text) is None or '"peer"' in text]:
+        peer = event.payload.get("peer")
         if isinstance(peer, str) and peer in known:  # an address that nothing maps to a node says no place
             nodes.add(peer)
     return frozenset(nodes)

@@ -41,10 +41,11 @@ class Placement:
         names = (job.names or NodeNames()).of_job(job.nodes)
         placement = cls(names, job.nodes, {item.rank: item.node for item in job.ranks})
         of_communicators: list[tuple[int, Event]] = []
-        for event in events:
-            if event.event_type == EventType.MAPPING and event.payload.get("kind") == "comm_rank_host":
+        mapping = EventType.MAPPING
+        for event in [event for event in events if event.rank is not None or event.event_type == mapping]:
+            if event.event_type == mapping and event.payload.get("kind") == "comm_rank_host":
                 of_communicators.append((_number(event.payload.get("nranks")), event))
-            elif event.event_type == EventType.MAPPING:
+            elif event.event_type == mapping:
                 placement._learn_mapping(event)
             elif event.rank is not None and event.node is not None and event.node_declared:
                 placement._learn_rank(event, event.rank, event.node)
@@ -124,7 +125,7 @@ class Placement:
             if node != named:
                 event.node = node
                 moved.add(event.rule)
-            if event.may_say('"peer"'):
+            if (text := event.text) is None or '"peer"' in text:
                 peer = event.payload.get("peer")
                 if isinstance(peer, str) and peer:
                     event.payload = {**event.payload, "peer": self.host_of_peer(peer) or peer}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, overload
 
-from attribution_lib.events.event import EventState
-from attribution_lib.events.stream import event_order
+from attribution_lib.events.event import ACTIVE
 from attribution_lib.observation import Source
 from attribution_lib.rules.causes import Causes
 
@@ -42,7 +43,8 @@ class BadEvents(Sequence["Event"]):
     def __init__(self, events: Iterable[Event]) -> None:
         """``events`` in event order."""
         self._events = list(events)
-        self._groups: defaultdict[str | None, list[Event]] | None = None
+        self._groups: dict[str | None, list[int]] | None = None
+        """{symptom: where in ``events`` it stands}."""
         self._places: dict[tuple[CascadeScope, str], dict[Hashable, Causes]] = {}
 
     def __iter__(self) -> Iterator[Event]:
@@ -59,7 +61,7 @@ class BadEvents(Sequence["Event"]):
         return self._active()[index]
 
     def __bool__(self) -> bool:
-        return any(event.state is EventState.ACTIVE for event in self._events)
+        return any(event.state is ACTIVE for event in self._events)
 
     @property
     def symptoms(self) -> Collection[str | None]:
@@ -69,35 +71,39 @@ class BadEvents(Sequence["Event"]):
     def of(self, symptoms: Collection[str], *, in_order: bool = True) -> list[Event]:
         """The active events of these symptoms; ``in_order`` across them, else symptom by symptom."""
         groups = self._by_symptom()
-        found = [
-            event
-            for symptom in sorted(groups.keys() & frozenset(symptoms), key=str)
-            for event in groups[symptom]
-            if event.state is EventState.ACTIVE
-        ]
-        return sorted(found, key=event_order) if in_order else found
+        named = sorted(groups.keys() & frozenset(symptoms), key=str)
+        places: Iterable[int] = chain.from_iterable(map(groups.__getitem__, named))
+        if in_order and len(named) > 1:
+            places = sorted(places)
+        return [event for event in map(self._events.__getitem__, places) if event.state is ACTIVE]
 
     def causes(self, symptom: str, scope: CascadeScope) -> Mapping[Hashable, Causes]:
         """The events of a symptom by place; see ``place_of``. Events that no place is known of are left out."""
         table = self._places.get((scope, symptom))
         if table is None:
-            table = self._places[scope, symptom] = _by_place(self._by_symptom().get(symptom, ()), place_of(scope))
+            events = [self._events[place] for place in self._by_symptom().get(symptom, ())]
+            table = self._places[scope, symptom] = _by_place(events, scope)
         return table
 
     def _active(self) -> list[Event]:
-        return [event for event in self._events if event.state is EventState.ACTIVE]
+        return [event for event in self._events if event.state is ACTIVE]
 
-    def _by_symptom(self) -> dict[str | None, list[Event]]:
-        groups = self._groups
-        if groups is None:
-            groups = self._groups = defaultdict(list)
-            for event in self._events:
-                groups[event.symptom].append(event)
-            groups.default_factory = None
-        return groups
+    def _by_symptom(self) -> dict[str | None, list[int]]:
+        if self._groups is None:
+            groups: defaultdict[str | None, list[int]] = defaultdict(list)
+            for place, symptom in enumerate(map(_symptom_of, self._events)):
+                groups[symptom].append(place)
+            self._groups = dict(groups)
+        return self._groups
 
 
-def _by_place(events: Iterable[Event], place: Callable[[Event], Hashable | None]) -> dict[Hashable, Causes]:
+_symptom_of = attrgetter("symptom")
+
+
+def _by_place(events: Sequence[Event], scope: CascadeScope) -> dict[Hashable, Causes]:
+    if scope is CascadeScope.JOB:
+        return {_EVERYWHERE: Causes(events)} if events else {}
+    place = place_of(scope)
     table: dict[Hashable, Causes] = {}
     for event in events:
         where = place(event)
@@ -116,10 +122,14 @@ def place_of(scope: CascadeScope) -> Callable[[Event], Hashable | None]:
     return _PLACES[scope]
 
 
+_EVERYWHERE = "job"
+
+
 def _machine(event: Event) -> Hashable | None:
-    if event.node is None and event.source == Source.SYSLOG:
+    node = event.node
+    if node is None and event.source == Source.SYSLOG:
         return ("stream", event.stream)
-    return event.node
+    return node
 
 
 def _device(event: Event) -> Hashable | None:
@@ -132,7 +142,7 @@ def _rank(event: Event) -> Hashable | None:
 
 
 def _job(_event: Event) -> Hashable | None:
-    return "job"
+    return _EVERYWHERE
 
 
 _PLACES: dict[CascadeScope, Callable[[Event], Hashable | None]] = {

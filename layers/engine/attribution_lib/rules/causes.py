@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from attribution_lib.events.event import EventState
+from attribution_lib.events.event import ACTIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,7 +77,7 @@ class Causes:
         if len(self._events) > 1:
             candidates = self._candidates(event, rule)
         else:
-            candidates = [only for only in self._events if only.state is EventState.ACTIVE]
+            candidates = [only for only in self._events if only.state is ACTIVE]
         for cause in candidates:
             certain = rule.explains(cause, event)
             if certain is not None:
@@ -120,7 +120,7 @@ class _Lookup:
         """The first timed cause that started from ``low`` to ``high``, in at most one-element form."""
         if not self._ascending:  # rows that show their last occurrence do not stand in the order of their first
             starts = zip(self.timed.events, self._starts, strict=True)
-            inside = (event for event, at in starts if low <= at <= high and event.state is EventState.ACTIVE)
+            inside = (event for event, at in starts if low <= at <= high and event.state is ACTIVE)
             return [event for event, _ in zip(inside, range(1), strict=False)]
         index = self.timed.active_from(bisect_left(self._starts, low))
         return self.timed.events[index : index + 1] if index < len(self._starts) and self._starts[index] <= high else ()
@@ -169,7 +169,7 @@ class _Queue:
         while True:
             while step[at] != at:
                 at = step[at]
-            if at == len(events) or events[at].state is EventState.ACTIVE:
+            if at == len(events) or events[at].state is ACTIVE:
                 break
             step[at] = at + 1
         while step[index] != at and index != at:

@@ -90,6 +90,14 @@ def test_a_run_is_counted_while_it_goes_and_when_it_is_over(rows: RunRows, clock
     assert found.reasons == {"output db: locked": 1, "open: refused": 1}
 
 
+def test_contexts_that_an_interrupted_run_did_not_come_to_are_pending_and_have_not_failed(rows: RunRows) -> None:
+    rows.begin(RUN)
+    rows.expect(RUN, 3)
+    rows.write(row(1))
+    found = rows.end(RUN, RunState.INTERRUPTED).totals
+    assert (found.attributed, found.failed, found.unreported, found.pending) == (1, 0, 0, 2)
+
+
 def test_contexts_that_a_run_which_is_over_never_spoke_of_have_failed(rows: RunRows) -> None:
     rows.begin(RUN)
     rows.expect(RUN, 3)

@@ -75,4 +75,5 @@ def indented(text: Text) -> Padding:
 
 
 def counted(number: int, noun: str) -> str:
+    """``1 event``, ``2 events``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

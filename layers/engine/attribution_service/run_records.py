@@ -140,11 +140,11 @@ class RunTotals(_Model):
     """Of ``attributed``: had a verdict of an earlier run, and was not to have another."""
     conflicted: int = 0
     failed: int = 0
-    """With those that a run which is over has no row of (``unreported``)."""
+    """With those that a run which came to its end has no row of (``unreported``)."""
     succeeded: int = 0
     """Of ``attributed``: at least one sink accepted the verdict."""
     pending: int = 0
-    """Without a row yet; 0 once the run is over."""
+    """Without a row yet: to be done, or what an interrupted run did not come to; else 0 once the run is over."""
     unreported: int = 0
     """Of ``failed``: whatever was to do them ended without a word."""
     left_behind: int = 0

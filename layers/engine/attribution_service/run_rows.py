@@ -159,11 +159,12 @@ class _Count:
             _count(self.reasons, row.reason)
 
     def totals(self, record: RunRecord) -> RunTotals:
-        """The counts; contexts that a run which is over says nothing of have failed."""
+        """The counts; contexts that a run which came to its end says nothing of have failed."""
         reported = self.statuses.total()
         contexts = max(record.contexts or 0, reported)
         silent = contexts - reported
-        over = record.state is not RunState.RUNNING
+        # Nobody tried what an interrupted run did not come to: a failure would be a claim.
+        over = record.state not in {RunState.RUNNING, RunState.INTERRUPTED}
         return RunTotals(
             contexts=contexts,
             attributed=self.statuses[RowStatus.ATTRIBUTED],

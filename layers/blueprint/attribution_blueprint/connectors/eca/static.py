@@ -106,7 +106,7 @@ class StaticAdapter:
                 doubled.append(f"{folder} is {context.key} like {kept}")
         if doubled:
             _log.warning(
-                "eca %s: %d case folders are left out, another has their cluster, job id and attempt: %s%s; "
+                "eca %s: case folders left out because another has the same cluster, job id and attempt: %d: %s%s; "
                 "give each an attempt of its own",
                 *(self.name, len(doubled), "; ".join(doubled[:_NAMED]), " …" if len(doubled) > _NAMED else ""),
             )

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from attribution_lib.events.event import order_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from attribution_lib.events.event import Event, EventOrder
 
-__all__ = ["EventIndex", "OrderedEvents", "event_order", "in_order"]
+__all__ = ["EventIndex", "OrderedEvents", "event_order", "in_order", "indexes_of"]
 
 event_order: Callable[[Event], EventOrder] = attrgetter("order")
 """The total order of events: time (null last), source, stream, line, node, rank, symptom, rule."""
@@ -75,19 +75,30 @@ def _merged(events: list[Event], added: list[Event]) -> list[Event]:
     return merged
 
 
+_INDEXED = ("symptom", "rule", "source", "event_type")
+
+
+def indexes_of(events: list[Event]) -> dict[str, EventIndex]:
+    """{attribute: index} of ``events``, which come in order: of all at once, since each look at an event costs."""
+    groups: list[defaultdict[str | None, list[Event]]] = [defaultdict(list) for _ in _INDEXED]
+    symptoms, rules, sources, types = groups
+    for (symptom, rule, source, event_type), event in zip(map(attrgetter(*_INDEXED), events), events, strict=True):
+        symptoms[symptom].append(event)
+        rules[rule].append(event)
+        sources[source].append(event)
+        types[event_type].append(event)
+    return {name: EventIndex(name, found) for name, found in zip(_INDEXED, groups, strict=True)}
+
+
 class EventIndex:
     """Events by the value of one of their attributes; those that have none are left out."""
 
     __slots__ = ("_attribute", "_groups")
 
-    def __init__(self, attribute: str, events: list[Event]) -> None:
-        """``events`` in order."""
+    def __init__(self, attribute: str, groups: Mapping[str | None, list[Event]]) -> None:
+        """``groups`` are the events by the attribute, each in order."""
         self._attribute = attribute
-        groups: defaultdict[str, list[Event]] = defaultdict(list)
-        for value, event in zip(map(attrgetter(attribute), events), events, strict=True):
-            groups[value].append(event)
-        groups.pop(None, None)  # type: ignore[call-overload] # an attribute may be null
-        self._groups = {value: OrderedEvents(group) for value, group in groups.items()}
+        self._groups = {value: OrderedEvents(group) for value, group in groups.items() if value is not None}
 
     def add(self, event: Event) -> None:
         """Note an event under the value that it has now; it stays under any other that it had before."""

@@ -21,10 +21,12 @@ from attribution_lib.events.event import (
     ExplainedBy,
     Position,
 )
-from attribution_lib.events.ordered import EventIndex, OrderedEvents, event_order, in_order
+from attribution_lib.events.ordered import OrderedEvents, event_order, in_order, indexes_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+
+    from attribution_lib.events.ordered import EventIndex
 
 __all__ = ["EventStream", "event_order"]
 
@@ -38,7 +40,7 @@ class EventStream:
         self._known_symptoms = known_symptoms
         self._all = OrderedEvents(in_order(events))
         self._indexes: dict[str, EventIndex] = {}
-        """By attribute, each made when first asked for."""
+        """By attribute; made when one is first asked for."""
         self._current: dict[str, tuple[int, list[Event]]] = {}
         """{type: how many events had changed, those that were not discarded then}."""
         self._changes = 0
@@ -133,10 +135,9 @@ class EventStream:
         return found
 
     def _index(self, attribute: str) -> EventIndex:
-        index = self._indexes.get(attribute)
-        if index is None:
-            index = self._indexes[attribute] = EventIndex(attribute, self._all.events)
-        return index
+        if not self._indexes:
+            self._indexes = indexes_of(self._all.events)
+        return self._indexes[attribute]
 
     def symptoms(self) -> frozenset[str]:
         """Names of all symptoms that some event carries, whatever became of it."""

@@ -69,15 +69,19 @@ def make_aws_store(s3: Any, dynamodb: Any) -> Store:
 
 
 class OneAtATime:
-    """A client whose calls do not overlap: moto checks a condition and writes in two steps, DynamoDB in one."""
+    """A client whose calls do not overlap: moto writes in two steps, and trips where it reads meanwhile."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self._lock = Lock()
 
+    def get_paginator(self, operation: str) -> Any:
+        """All pages of one listing at once."""
+        return OneListing(self._client.get_paginator(operation), self._lock)
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._client, name)
-        if not name.endswith("_item"):
+        if not name.endswith("_item") and name != "query":
             return found
 
         def call(**arguments: Any) -> Any:
@@ -85,6 +89,18 @@ class OneAtATime:
                 return found(**arguments)
 
         return call
+
+
+class OneListing:
+    """A paginator whose pages are read together, while nothing is written."""
+
+    def __init__(self, paginator: Any, lock: Lock) -> None:
+        self._paginator = paginator
+        self._lock = lock
+
+    def paginate(self, **arguments: Any) -> Any:
+        with self._lock:
+            return iter(list(self._paginator.paginate(**arguments)))
 
 
 class PastClosedFiles:

@@ -304,6 +304,15 @@ def attribution(*arguments: str, **how: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **how)  # noqa: S603 -- our own interpreter
 
 
+def rest_of(run: subprocess.Popen[str]) -> str:
+    """What it printed after the line that was read; ``communicate`` would lose what came together with that line."""
+    assert run.stdout is not None
+    with run.stdout:
+        output = run.stdout.read()
+    run.wait(timeout=60)
+    return output
+
+
 @contextmanager
 def serving(data: Path, port: int) -> Iterator[subprocess.Popen[str]]:
     """A real ``attribution serve``; killed at the end if a test has not ended it."""
@@ -336,7 +345,7 @@ def test_a_service_that_restarts_in_the_middle_costs_no_context(how: signal.Sign
         server.send_signal(how)
         server.wait(timeout=30)
     with serving(data, port):
-        output = begun + run.communicate(timeout=120)[0]
+        output = begun + rest_of(run)
     assert run.returncode == 0, output
     told = fates(output)
     assert len(told) == 60, output
@@ -371,7 +380,7 @@ def test_a_service_that_never_comes_back_is_a_failure_of_every_context_that_was_
         assert run.stdout is not None
         begun = run.stdout.readline()
         server.kill()
-        output = begun + run.communicate(timeout=120)[0]
+        output = begun + rest_of(run)
     told = fates(output)
     assert len(told) == 12, output
     assert "failed" in told.values()
@@ -395,7 +404,7 @@ def test_ctrl_c_ends_the_run_in_order(tmp_path: Path) -> None:
     assert run.stdout is not None
     run.stdout.readline()
     run.send_signal(signal.SIGINT)
-    output = run.communicate(timeout=60)[0]
+    output = rest_of(run)
     assert run.returncode == 130, output
     assert "Attribution complete: " in output
     with local_service_of(tmp_path) as service:

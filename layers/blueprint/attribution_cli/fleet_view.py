@@ -6,10 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from attribution_cli.progress_view import contexts_bar
 from attribution_cli.terminal import echo_json
 from attribution_lib.text.escape import shown
 from attribution_service.run_records import RowStatus, RunState
@@ -46,11 +46,8 @@ class FleetProgress:
     """A bar on a terminal; nothing where there is none."""
 
     def __init__(self) -> None:
-        self._progress: Progress | None = None
+        self._progress = contexts_bar()
         self._task: TaskID | None = None
-        if sys.stderr.isatty():
-            columns = (SpinnerColumn(), TextColumn("contexts"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
 
     def __enter__(self) -> Self:
         if self._progress is not None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from attribution_blueprint.connectors.output.stdout import StdoutSink
 from attribution_blueprint.one_context import ContextStatus
+from attribution_cli.progress_view import contexts_bar
 from attribution_cli.verdict_view import print_table
 from attribution_lib.text.escape import shown
 
@@ -38,11 +37,8 @@ class RunView:
         self._many = len(configurations) > 1
         self._totals: Counter[str] = Counter()
         self._rows: list[tuple[str, EnrichedVerdict]] = []
-        self._progress: Progress | None = None
+        self._progress = contexts_bar()
         self._task: TaskID | None = None
-        if sys.stderr.isatty():
-            columns = (SpinnerColumn(), TextColumn("contexts"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
 
     def __enter__(self) -> Self:
         if self._progress is not None:

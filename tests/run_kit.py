@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from contextlib import contextmanager
@@ -139,3 +140,15 @@ class SlowVerdicts:
 
     def close(self) -> None:
         self.inner.close()
+
+
+def runs_in(path: Path) -> list[tuple[str, str]]:
+    """(job, sub-domain) of every run that the database of `configuration_file` holds."""
+    connection = sqlite3.connect(path)
+    try:
+        query = (
+            "SELECT job_id, sub_domain FROM attribution_run JOIN execution_context AS c ON c.id = execution_context_id"
+        )
+        return sorted(connection.execute(query).fetchall())
+    finally:
+        connection.close()

@@ -1,0 +1,119 @@
+"""``attribution run`` as its user sees it: totals, what is printed where, dry runs, exit status."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from attribution_cli.main import main
+from run_kit import configuration_file, runs_in, write_jobs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_the_command_prints_totals_over_all_files(tmp_path: Path) -> None:
+    for name, count in (("a", 2), ("b", 1)):
+        (tmp_path / name).mkdir()
+        configuration_file(tmp_path / name, write_jobs(tmp_path / name, count))
+    found = CliRunner().invoke(main, ["run", "--configs", str(tmp_path / "a"), str(tmp_path / "b" / "site.toml")])
+    assert found.exit_code == 0, found.output
+    assert found.output.rstrip().endswith("Attribution complete: 3/3 execution contexts succeeded.")
+
+
+def test_files_that_name_one_sink_share_it_and_each_verdict_shows_once(tmp_path: Path) -> None:
+    """One database for both files, and one table at the end with a row a job."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        cases = write_jobs(tmp_path / name, 1)
+        (cases / "job-0000" / "job.toml").write_text(f'job_id = "job-{name}"\nstate = "FAILED"\nnodes = ["n1"]\n')
+        configuration_file(tmp_path / name, cases, '[output.table.stdout]\nformat = "table"\n')
+    files = [str(tmp_path / name / "site.toml") for name in ("a", "b")]
+    one = ["--connector", "output", "db", "sqlite", "path", str(tmp_path / "v.db")]
+    found = CliRunner().invoke(main, ["run", "--configs", *files, *one])
+    assert found.exit_code == 0, found.output
+    assert len(runs_in(tmp_path / "v.db")) == 2
+    assert [found.output.count(f"job-{name}") for name in ("a", "b")] == [1, 1]
+
+
+def test_standard_output_carries_verdicts_alone(tmp_path: Path) -> None:
+    cases = write_jobs(tmp_path, 2)
+    words = (
+        "run",
+        "--connector",
+        "eca",
+        "static",
+        "cases",
+        str(cases),
+        "--connector",
+        "log",
+        "file",
+        "source",
+        "applog",
+    )
+    found = CliRunner().invoke(main, [*words, "--connector", "attribution", "data", str(tmp_path / "store")])
+    assert found.exit_code == 0, found.output
+    verdicts = [json.loads(line) for line in found.stdout.splitlines()]
+    assert {verdict["job"]["job_id"] for verdict in verdicts} == {"1000", "1001"}
+    assert "Attribution complete: 2/2 execution contexts succeeded." in found.stderr
+
+
+def test_a_dry_run_shows_what_would_be_read_and_touches_nothing(tmp_path: Path) -> None:
+    file = configuration_file(tmp_path, write_jobs(tmp_path, 1))
+    found = CliRunner().invoke(main, ["run", "--dry-run", "--configs", str(file)])
+    assert found.exit_code == 0, found.output
+    assert "c:1000:0  FAILED  1 nodes" in found.output
+    assert "app: " in found.output
+    assert "job-0000/applog.log" in found.output
+    assert "output.db.sqlite" in found.output
+    assert not (tmp_path / "v.db").exists()
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_configuration_that_reads_no_evidence_is_told_of(tmp_path: Path) -> None:
+    file = configuration_file(tmp_path, write_jobs(tmp_path, 1))
+    assert "no evidence is read" not in CliRunner().invoke(main, ["run", "--dry-run", "--configs", str(file)]).stderr
+    static = ["--connector", "eca", "static", "job_id", "1"]
+    found = CliRunner().invoke(main, ["run", "--dry-run", *static])
+    assert found.exit_code == 0
+    assert "no log and no metric is configured, so no evidence is read; expected at least [log.file]" in found.stderr
+
+
+def test_a_fleet_that_reads_no_evidence_is_told_of(tmp_path: Path) -> None:
+    words = ("--connector", "eca", "static", "job_id", "1", "--connector", "attribution", "data", str(tmp_path / "s"))
+    found = CliRunner().invoke(main, ["fleet", "start", *words])
+    assert found.exit_code == 0, found.output
+    assert "no log and no metric is configured, so no evidence is read" in found.stderr
+
+
+def test_case_folders_of_one_attempt_are_told_of_and_the_first_is_attributed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cases = write_jobs(tmp_path, 3)
+    (cases / "job-0002" / "job.toml").write_text((cases / "job-0001" / "job.toml").read_text())
+    file = configuration_file(tmp_path, cases)
+    found = CliRunner().invoke(main, ["run", "--dry-run", "--configs", str(file)])
+    assert found.exit_code == 0, found.output
+    assert f"{cases}/job-0002 is c:1001:0 like {cases}/job-0001" in caplog.text
+
+
+def test_a_folder_of_cases_may_be_given_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_jobs(tmp_path, 1)
+    monkeypatch.chdir(tmp_path)
+    words = ("--connector", "eca", "static", "cases", "cases", "--connector", "log", "app", "file", "source", "applog")
+    found = CliRunner().invoke(main, ["run", *words, "--connector", "attribution", "data", str(tmp_path / "store")])
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["evidence_status"] == "complete"
+
+
+def test_bad_configuration_is_exit_status_2() -> None:
+    found = CliRunner().invoke(main, ["run", "--connector", "run", "concurrency", "many"])
+    assert found.exit_code == 2
+    assert "CLI --connector run concurrency" in found.output
+    nothing = CliRunner().invoke(main, ["run"])
+    assert nothing.exit_code == 2
+    assert "no eca is configured" in nothing.output

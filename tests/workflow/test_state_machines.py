@@ -38,6 +38,14 @@ CASES: dict[str, list[dict[str, Any]]] = {
 EVERY = [pytest.param(name, case, id=case["name"]) for name, cases in CASES.items() for case in cases]
 SITE = {"ATTRIBUTION_CONFIG": f"s3://{BUCKET}/config/site.toml", "ATTRIBUTION_BUCKET": BUCKET}
 KEYS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_DEFAULT_REGION": "us-east-1"}
+TRANSIENT = [
+    "Lambda.TooManyRequestsException",
+    "Lambda.ServiceException",
+    "Lambda.AWSLambdaException",
+    "Lambda.SdkClientException",
+    "Lambda.ClientExecutionTimeoutException",
+]
+"""What Step Functions says when it did not get through to a function."""
 SECOND_COLLECTOR = '[log.sys.file]\nsource = "syslog"\n'
 
 
@@ -205,6 +213,18 @@ def test_every_task_is_tried_again_with_growing_and_scattered_pauses(machine: st
         assert (last["BackoffRate"], last["JitterStrategy"], last["MaxAttempts"] > 1) == (2.0, "FULL", True), name
         assert _catches_everything(state), name
         assert state["TimeoutSeconds"] <= 18_000, name
+
+
+@pytest.mark.parametrize("machine", sorted(CASES))
+def test_every_function_that_is_throttled_or_not_reached_is_waited_for_longer_than_one_that_fails(machine: str) -> None:
+    """The function has not run, so patience costs nothing, and giving up would cost evidence."""
+    functions = [one for one in _tasks(definition(machine)) if one[1]["Resource"].endswith("Function}")]
+    assert functions
+    for name, state in functions:
+        (before,) = (one for one in state["Retry"] if "Lambda.TooManyRequestsException" in one["ErrorEquals"])
+        assert before["ErrorEquals"] == TRANSIENT, name
+        assert before["MaxAttempts"] > state["Retry"][-1]["MaxAttempts"], name
+        assert before["JitterStrategy"] == "FULL", name
 
 
 def _tasks(machine: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

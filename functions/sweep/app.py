@@ -1,5 +1,7 @@
 """Removes what executions left behind: one that an event says was aborted, timed out or failed; by schedule, any.
 
+Of a fleet's execution it is the run's record that says ``running`` for ever; a job's leaves its session.
+
 Arrives: an event "Step Functions Execution Status Change", or ``{"sweep_lost": {}}``. Leaves: ``Swept``.
 """
 
@@ -9,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from attribution_service.http.function import Function
-from attribution_service.workflow.sweeping import sweep_execution, sweep_lost
+from attribution_service.workflow.sweeping import close_run, sweep_execution, sweep_lost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +28,8 @@ def _ended(host: Host, event: Mapping[str, Any]) -> dict[str, Any]:
     given = json.loads(detail.get("input") or "{}")
     run_id = str(given.get("run_id") or detail["name"])
     swept = sweep_execution(host.service, detail["executionArn"], run_id=run_id, status=detail["status"])
-    return swept.model_dump(mode="json")
+    closed = close_run(host.service, run_id, runner=detail["name"], status=detail["status"])
+    return swept.model_copy(update={"run": closed}).model_dump(mode="json")
 
 
 def _lost(host: Host, _: Mapping[str, Any]) -> dict[str, Any]:

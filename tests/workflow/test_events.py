@@ -29,6 +29,7 @@ TASKS = {
     "summarise": ("write", "summarise", ""),
     "sweep_lost": ("sweep", "sweep_lost", ""),
     "execution_aborted": ("sweep", "detail", ""),
+    "fleet_timed_out": ("sweep", "detail", ""),
 }
 """{event: (function, task, error that is right where AWS Batch has no such queue and job)}."""
 

@@ -111,8 +111,15 @@ def _drive(made: Interpreter, file: Path) -> None:
     ended = json.loads((ROOT / "events" / "sweep" / "execution_aborted.json").read_text())
     ended["detail"] |= {"executionArn": left.arn, "name": left.arn.rpartition(":")[2]}
     error, answer = made.invoke("sweep", json.dumps({"detail": ended["detail"]}).encode())
-    assert (error, json.loads(answer)) == ("", {"sessions": ["c:1000:0"]})
+    assert (error, json.loads(answer)) == ("", {"sessions": ["c:1000:0"], "run": ""})
     assert made.start("fleet", {"adapter": "static", "query": {"cases": [str(file.parent / "cases" / "job-0001")]}})
+    made.faults.append(Fault("StoreError", task="summarise", times=9))
+    failed = made.start("fleet", {"adapter": "static", "query": {"cases": [str(file.parent / "cases" / "job-0001")]}})
+    made.faults.clear()
+    name = failed.arn.rpartition(":")[2]
+    ended["detail"] |= {"executionArn": failed.arn, "name": name, "status": failed.status, "input": None}
+    error, answer = made.invoke("sweep", json.dumps({"detail": ended["detail"]}).encode())
+    assert (error, json.loads(answer)) == ("", {"sessions": [], "run": name})
 
 
 @pytest.mark.parametrize(

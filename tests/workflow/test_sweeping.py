@@ -7,24 +7,25 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import boto3
+import pytest
 
-from asl_kit import BUCKET, ROOT, interpreter
+from asl_kit import BUCKET, ROOT, Ended, Interpreter, interpreter
+from attribution_service.errors import NotFoundError
 from attribution_service.model import OpenRequest, SessionQuery
-from attribution_service.run_records import RowStatus
+from attribution_service.run_records import RowStatus, RunState
 from attribution_service.run_rows import RunRows
 from attribution_service.service import EVERYTHING
 from attribution_service.sessions import list_sessions, open_session
 from attribution_service.stores.aws_executions import describe_execution
 from attribution_service.workflow.keys import ContextKeys
-from attribution_service.workflow.sweeping import Execution, sweep_execution, sweep_lost
+from attribution_service.workflow.sweeping import Execution, close_run, sweep_execution, sweep_lost
 from http_kit import ENGINE
 from run_kit import configuration_file, write_jobs
 from service_kit import World
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
-
-    import pytest
 
     from attribution_service.ports import Store
     from attribution_service.service import Service
@@ -89,6 +90,49 @@ def test_a_context_whose_cleanup_alone_failed_gets_no_row_of_failure(store: Stor
     assert RunRows.of(store, world.service.clock).row("fleet-1", "c:1:0") is None
 
 
+@pytest.mark.parametrize(
+    ("status", "contexts", "state"),
+    [
+        ("ABORTED", 3, RunState.INTERRUPTED),
+        ("TIMED_OUT", 3, RunState.INTERRUPTED),
+        ("ABORTED", None, RunState.INTERRUPTED),
+        ("FAILED", None, RunState.FAILED),
+        ("FAILED", 3, RunState.ENDED),
+    ],
+)
+def test_the_record_of_a_fleet_is_closed_as_what_its_execution_ended_as(
+    store: Store, status: str, contexts: int | None, state: RunState
+) -> None:
+    world = World(store, ENGINE())
+    rows = RunRows.of(store, world.service.clock)
+    rows.begin("nightly", runner="execution-1")
+    if contexts is not None:
+        rows.expect("nightly", contexts, ["slurm: no answer"])
+    assert close_run(world.service, "nightly", runner="execution-1", status=status) == "nightly"
+    found = rows.summary("nightly")
+    assert (found.run.state, found.run.contexts) == (state, contexts or 0)
+    assert found.run.errors == [*(["slurm: no answer"] if contexts else []), f"the execution ended as {status}"]
+    assert found.totals.pending == (contexts or 0) * (state is RunState.INTERRUPTED)
+    world.now += 60
+    assert close_run(world.service, "nightly", runner="execution-1", status=status) == ""
+    assert rows.record("nightly") == found.run
+
+
+def test_only_the_execution_that_carries_a_run_out_closes_its_record_and_only_while_it_is_open(store: Store) -> None:
+    """A job of a fleet names the fleet's run; and the end of a run that was kept is the right one."""
+    world = World(store, ENGINE())
+    rows = RunRows.of(store, world.service.clock)
+    rows.begin("nightly", runner="execution-1")
+    assert close_run(world.service, "nightly", runner="a-job-of-it", status="ABORTED") == ""
+    assert rows.record("nightly").state is RunState.RUNNING
+    rows.end("nightly")
+    assert close_run(world.service, "nightly", runner="execution-1", status="TIMED_OUT") == ""
+    assert (rows.record("nightly").state, rows.record("nightly").errors) == (RunState.ENDED, [])
+    assert close_run(world.service, "a-job-by-itself", runner="a-job-by-itself", status="ABORTED") == ""
+    with pytest.raises(NotFoundError):
+        rows.record("a-job-by-itself")
+
+
 def test_what_step_functions_says_of_an_execution_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTRIBUTION_CONFIG", f"s3://{BUCKET}/config/nothing.toml")
     with interpreter() as made:
@@ -98,41 +142,73 @@ def test_what_step_functions_says_of_an_execution_is_read(monkeypatch: pytest.Mo
         assert not unknown.running
 
 
-def test_an_execution_stopped_at_work_is_swept_by_its_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interpreter]:
+    """A deployment with a job to attribute."""
     monkeypatch.setenv("ATTRIBUTION_CONFIG", f"s3://{BUCKET}/config/site.toml")
     monkeypatch.setenv("ATTRIBUTION_BUCKET", BUCKET)
     file = configuration_file(tmp_path, write_jobs(tmp_path, 1))
-    at_work, go_on = threading.Event(), threading.Event()
-    with interpreter() as made:
-        made.put("config/site.toml", file.read_bytes())
-        attribute = made.handlers["attribute"]
+    with interpreter() as deployed:
+        deployed.put("config/site.toml", file.read_bytes())
+        yield deployed
 
-        def slow(event: dict[str, Any], context: Any) -> Any:
-            answer = attribute(event, context)
-            at_work.set()
-            go_on.wait(20)
-            return answer
 
-        made.handlers["attribute"] = slow
-        given = {"job_id": "1000", "adapter": "static", "run_id": "fleet-7"}
-        started = made.start("job", given, wait=False)
-        assert at_work.wait(20)
-        boto3.client("stepfunctions", region_name="us-east-1").stop_execution(executionArn=started.arn)
-        go_on.set()
-        assert made.end(started.arn).status == "ABORTED"
-        service = made.host.service
-        assert still_open(service) == ["c:1000:0"]
+def stopped_at_work(made: Interpreter, machine: str, given: dict[str, Any]) -> Ended:
+    """An execution that somebody stops while a job of it is being attributed."""
+    attribute, at_work, go_on = made.handlers["attribute"], threading.Event(), threading.Event()
 
-        event = json.loads((ROOT / "events" / "sweep" / "execution_aborted.json").read_text())
-        event["detail"] |= {"executionArn": started.arn, "input": json.dumps(given)}
-        answer = made.handlers["sweep"](event, _Context(made.host))
-        assert answer == {"sessions": ["c:1000:0"]}
-        assert still_open(service) == []
-        assert [info.key for info in service.store.objects.list("collected/")] == []
-        row = RunRows.of(service.store, service.clock).row("fleet-7", "c:1000:0")
-        assert row is not None
-        assert row.status is RowStatus.FAILED
-        assert made.handlers["sweep"]({"sweep_lost": {}}, _Context(made.host)) == {"sessions": []}
+    def slow(event: dict[str, Any], context: Any) -> Any:
+        answer = attribute(event, context)
+        at_work.set()
+        go_on.wait(20)
+        return answer
+
+    made.handlers["attribute"] = slow
+    started = made.start(machine, given, wait=False)
+    assert at_work.wait(20)
+    client = boto3.client("stepfunctions", region_name="us-east-1")
+    client.stop_execution(executionArn=started.arn)
+    go_on.set()
+    for job in client.list_executions(stateMachineArn=made.machines["job"])["executions"]:
+        made.end(job["executionArn"])  # jobs of a fleet go on: not into the next test
+    return made.end(started.arn)
+
+
+def swept(made: Interpreter, ended: Ended, given: dict[str, Any]) -> Any:
+    """The sweeper's answer to the event of an execution's end."""
+    event = json.loads((ROOT / "events" / "sweep" / "execution_aborted.json").read_text())
+    name = ended.arn.rpartition(":")[2]
+    event["detail"] |= {"executionArn": ended.arn, "name": name, "status": ended.status, "input": json.dumps(given)}
+    return made.handlers["sweep"](event, _Context(made.host))
+
+
+def test_an_execution_stopped_at_work_is_swept_by_its_event(made: Interpreter) -> None:
+    given = {"job_id": "1000", "adapter": "static", "run_id": "fleet-7"}
+    ended = stopped_at_work(made, "job", given)
+    assert ended.status == "ABORTED"
+    service = made.host.service
+    assert still_open(service) == ["c:1000:0"]
+    assert swept(made, ended, given) == {"sessions": ["c:1000:0"], "run": ""}
+    assert still_open(service) == []
+    assert [info.key for info in service.store.objects.list("collected/")] == []
+    row = RunRows.of(service.store, service.clock).row("fleet-7", "c:1000:0")
+    assert row is not None
+    assert row.status is RowStatus.FAILED
+    assert made.handlers["sweep"]({"sweep_lost": {}}, _Context(made.host)) == {"sessions": [], "run": ""}
+
+
+@pytest.mark.parametrize("given", [{"adapter": "static"}, {"adapter": "static", "run_id": "nightly"}])
+def test_a_fleet_stopped_at_work_does_not_run_for_ever_in_its_record(made: Interpreter, given: dict[str, str]) -> None:
+    ended = stopped_at_work(made, "fleet", given)
+    run_id = given.get("run_id", ended.arn.rpartition(":")[2])
+    rows = RunRows.of(made.host.service.store, made.host.service.clock)
+    assert (ended.status, rows.record(run_id).state) == ("ABORTED", RunState.RUNNING)
+    assert swept(made, ended, given)["run"] == run_id
+    assert (rows.record(run_id).state, rows.record(run_id).errors) == (
+        RunState.INTERRUPTED,
+        ["the execution ended as ABORTED"],
+    )
+    assert swept(made, ended, given)["run"] == ""
 
 
 class _Context:

@@ -1,17 +1,19 @@
 """What an execution left behind that could not clean up after itself: it was aborted, timed out, or lost its thread.
 
-Sessions know who opened them, so nothing else has to be remembered.
+Sessions know who opened them and records of runs who carries them out, so nothing else has to be remembered.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
+from attribution_service.errors import NotFoundError
 from attribution_service.model import SessionQuery
-from attribution_service.run_records import RowStatus, RunRow
+from attribution_service.run_records import RowStatus, RunRow, RunState
 from attribution_service.run_rows import RunRows
 from attribution_service.service import EVERYTHING
 from attribution_service.sessions import list_sessions
@@ -24,21 +26,23 @@ if TYPE_CHECKING:
     from attribution_service.model import SessionView
     from attribution_service.service import Service
 
-__all__ = ["Execution", "Swept", "sweep_execution", "sweep_lost"]
+__all__ = ["Execution", "Swept", "close_run", "sweep_execution", "sweep_lost"]
 
 _ARN = "arn:"
-_RUNNING, _SUCCEEDED = "RUNNING", "SUCCEEDED"
+_RUNNING, _SUCCEEDED, _FAILED = "RUNNING", "SUCCEEDED", "FAILED"
 _YOUNG_SECONDS = 600
 """An execution this young may not be known to everybody yet."""
 
 
 class Swept(BaseModel):
-    """What was removed."""
+    """What was removed, and what was closed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sessions: list[str]
-    """Their ids."""
+    """Ids of the sessions that were removed."""
+    run: str = ""
+    """The run whose record was still running and is closed now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,26 @@ def sweep_execution(service: Service, execution: str, *, run_id: str, status: st
     for view in left:
         _remove(service, view, run_id, status)
     return Swept(sessions=[view.attributor_id for view in left])
+
+
+def close_run(service: Service, run_id: str, *, runner: str, status: str) -> str:
+    """End the record of a run that the execution named ``runner`` carried out; the run, or "" when there is nothing to.
+
+    A job's execution carries out one context of a run only, so its end closes no record. One that failed by itself was
+    through with its contexts, or never found out which there are; one that was aborted or timed out was interrupted.
+    """
+    rows = RunRows.of(service.store, service.clock)
+    with suppress(NotFoundError):  # jobs by themselves have none, nor has a fleet that ended before it began
+        record = rows.record(run_id)
+        if record.runner == runner and record.state is RunState.RUNNING:
+            rows.expect(run_id, record.contexts or 0, [*record.errors, f"the execution ended as {status}"])
+            if status != _FAILED:
+                state = RunState.INTERRUPTED
+            else:
+                state = RunState.FAILED if record.contexts is None else RunState.ENDED
+            rows.end(run_id, state)
+            return run_id
+    return ""
 
 
 def sweep_lost(service: Service, describe: Callable[[str], Execution]) -> Swept:

@@ -19,6 +19,7 @@ from attribution_service.run_rows import RunRows
 from attribution_service.service import EVERYTHING
 from attribution_service.sessions import list_sessions
 from attribution_service.stores.crashing import InjectedCrashError
+from attribution_service.verdict_database import VerdictDatabase
 from attribution_service.verdict_items import counter_key, node_pk
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from attribution_lib.observation import Observation
     from attribution_service.run_records import RunRow, RunSummary
 
-__all__ = ["SAMPLES", "Expected", "Simulation", "copy_samples", "samples_configuration"]
+__all__ = ["SAMPLES", "Expected", "Simulation", "copy_samples", "rows_of", "runs_in", "samples_configuration"]
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "cases"
 
@@ -228,3 +229,16 @@ def _job(number: int) -> dict[str, Any]:
         "start": "2026-06-01T02:00:00Z",
         "end": "2026-06-01T02:10:00Z",
     }
+
+
+def rows_of(service: InProcessAttribution) -> RunRows:
+    """The records of runs in a local store."""
+    return RunRows.of(service.service.store, service.service.clock)
+
+
+def runs_in(folder: Path) -> list[str]:
+    """The run ids of everything in the sink's database."""
+    database = VerdictDatabase.open(folder / "v.db")
+    rows = database.connection.execute("SELECT run_id FROM attribution_run ORDER BY run_id").fetchall()
+    database.close()
+    return [row[0] for row in rows]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["start"]
 
-_FAILED, _BAD_INPUT, _INTERRUPTED = 1, 2, 130
+_FAILED, _BAD_INPUT = 1, 2
 
 
 @click.command(cls=ConnectorCommand)
@@ -120,7 +120,7 @@ def _here(configuration: Configuration, run_id: str, *, again: bool, as_json: bo
             click.echo(f"run {run_id}; follow it with: attribution fleet status {run_id} --data {data}", err=True)
             summary = Fleet(configuration, service, rows, run_id, verdicts, again, progress, stop).run()
     show_summary(summary, as_json=as_json)
-    return _INTERRUPTED if stop.is_set() else exit_status(summary)
+    return exit_status(summary)
 
 
 @contextmanager

@@ -42,8 +42,8 @@ def status(  # noqa: PLR0913 -- click passes each option by name
 ) -> None:
     """Show how far a run is, or without RUN_ID which runs there are.
 
-    Exit status 0: it is over; 1: it is over and no verdict was written, or it never came to its jobs; 2: there is no
-    such run; 3: it goes on.
+    Exit status 0: it is done; 1: it is done and no verdict was written, or it never came to its jobs; 2: there is no
+    such run; 130: it was interrupted; 3: it goes on.
     """
     try:
         with recorded_store(data) as store:

@@ -27,8 +27,8 @@ _BAD_INPUT = 2
 def summary(run_id: str, *, data: Path | None, as_json: bool) -> None:
     """Show what a run found, how long it took and what it cost.
 
-    Exit status 0: it is over; 1: it is over and no verdict was written, or it never came to its jobs; 2: there is no
-    such run; 3: it goes on, and these are its figures so far.
+    Exit status 0: it is done; 1: it is done and no verdict was written, or it never came to its jobs; 2: there is no
+    such run; 130: it was interrupted; 3: it goes on, and these are its figures so far.
     """
     try:
         with recorded_store(data) as store:

@@ -12,7 +12,7 @@ from rich.text import Text
 from attribution_cli.progress_view import contexts_bar
 from attribution_cli.terminal import echo_json
 from attribution_lib.text.escape import shown
-from attribution_service.run_records import RowStatus, RunState
+from attribution_service.run_records import IN_PROCESS, RowStatus, RunState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FleetProgress", "exit_status", "show_row", "show_runs", "show_status", "show_summary"]
 
-_FAILED, _STILL_RUNNING = 1, 3
+_FAILED, _STILL_RUNNING, _INTERRUPTED = 1, 3, 130
 _COUNTS = (
     "contexts",
     "attributed",
@@ -72,9 +72,11 @@ class FleetProgress:
 
 
 def exit_status(summary: RunSummary) -> int:
-    """0: over; 1: over without a verdict written though there were contexts, or adapters failed; 3: goes on."""
+    """0: done; 1: no verdict written though there were contexts, or adapters failed; 3: goes on; 130: interrupted."""
     if not summary.over:
         return _STILL_RUNNING
+    if summary.run.state is RunState.INTERRUPTED:
+        return _INTERRUPTED
     totals = summary.totals
     nothing = bool(totals.contexts) and not totals.succeeded
     return _FAILED if nothing or summary.run.errors or summary.run.state is RunState.FAILED else 0
@@ -138,7 +140,9 @@ def show_summary(summary: RunSummary, *, as_json: bool) -> None:
     _show_counts("root symptom", summary.symptoms)
     _show_counts("no verdict, or not written, because", summary.reasons)
     if run.state is RunState.INTERRUPTED:
-        _print(f"  interrupted; go on with: attribution fleet start --run-id {run.run_id} …")
+        here = f"go on with: attribution fleet start --run-id {run.run_id} …"
+        there = "start the same query again; what has a verdict is found"
+        _print(f"  interrupted; {here if run.runner == IN_PROCESS else there}")
 
 
 def _show_counts(title: str, counts: Mapping[str, int]) -> None:

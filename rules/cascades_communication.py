@@ -82,6 +82,26 @@ cascade(
 )
 
 cascade(
+    "FabricReasonExplainsMpiCall",
+    author=AUTHOR,
+    docs="The reason that the network's library gives at the end of MPI's error stack explains the call at its head.",
+    causes=[
+        "MPI network completion error",
+        "Omni-Path adapter has no free context",
+        "Omni-Path endpoint cannot be opened",
+        "Omni-Path peer not reached",
+        "Slingshot endpoint gone",
+        "Slingshot transfer undeliverable",
+        "UCX transport retry exceeded",
+    ],
+    consequences=["MPI call failed"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    within=60,
+    priority=RefinerPriority.FINAL + 190,
+)
+
+cascade(
     "QueuePairFault",
     author=AUTHOR,
     docs="A fatal event on a queue pair ends the requests on it, here with status 4 or 5, on the peer with 9 or 10.",

@@ -14,6 +14,7 @@ IMAGE_REASONS = (
 )
 START_REASONS = (
     *IMAGE_REASONS,
+    "CDI device not described on the node",
     "Container command not found",
     "Container mount source missing",
     "Container run time failed",
@@ -90,7 +91,9 @@ cascade(
     ),
     causes=[outcomes(Outcome.GPU_HARDWARE, Outcome.GPU_MEMORY, Outcome.NVLINK, Outcome.PCIE, Outcome.POWER_THERMAL)],
     consequences=[
+        "CDI device not described on the node",
         "Container lost access to its GPUs",
+        "Device claim could not be prepared",
         "Driver not reachable for containers",
         "GPU allocation refused by the node",
         "NVIDIA container toolkit failed",
@@ -107,10 +110,39 @@ cascade(
     author=AUTHOR,
     docs="A driver that is not loaded or does not match explains the container toolkit's failure on that node.",
     causes=[outcomes(Outcome.GPU_DRIVER)],
-    consequences=["NVIDIA container toolkit failed", "GPU allocation refused by the node", "Node offers too few GPUs"],
+    consequences=[
+        "CDI device not described on the node",
+        "Device claim could not be prepared",
+        "NVIDIA container toolkit failed",
+        "GPU allocation refused by the node",
+        "Node offers too few GPUs",
+    ],
     scope=CascadeScope.NODE,
     order=Order.ANY,
     priority=RefinerPriority.SCRUB + 420,
+)
+
+cascade(
+    "ImexExplainsClaims",
+    author=AUTHOR,
+    docs="A daemon of the NVLink domain that does not come up keeps the claims for its channels from being prepared.",
+    causes=["IMEX not available"],
+    consequences=["Device claim could not be prepared"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 444,
+)
+
+cascade(
+    "FullNodeDiskExplainsPrograms",
+    author=AUTHOR,
+    docs="On a node whose own disk is full, shells, scripts and programs cannot write and do not find their files.",
+    causes=["Disk of the node itself is full"],
+    consequences=["No space left on device", "Container storage of the node not usable", *MISSING_FILES],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    within=900,
+    priority=RefinerPriority.FINAL + 447,
 )
 
 cascade(

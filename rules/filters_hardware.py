@@ -148,12 +148,27 @@ def _same_kill(event: Event, limit: Event) -> bool:
 
 @filter_def(name="StackOfStuckTask", author=AUTHOR, priority=FilterPriority.STANDARD)
 def keep_driver_stacks_of_stuck_tasks(context: FilterContext) -> None:
-    """The kernel prints stacks for many reasons: frames of the GPU driver count below a hung task or a lockup only."""
+    """The kernel prints stacks for many reasons: frames of the GPU driver count below a hung task or a lockup only.
+
+    The line that names the stuck task is what is shown; the frame below it tells whose lock it waits for.
+    """
     stream = context.event_stream
     stuck = _by_node(stream.bad(LOCKUPS))
+    told: dict[int, Event] = {}
     for frame in stream.bad([STUCK_IN_DRIVER]):
-        if not any(_stack_belongs(frame, event) for event in stuck.get(frame.node, ())):
+        head = next((event for event in stuck.get(frame.node, ()) if _stack_belongs(frame, event)), None)
+        if head is None:
             stream.discard(frame, by="StackOfStuckTask")
+            continue
+        if id(head) not in told:
+            told[id(head)] = stream.emit(
+                event_type=head.event_type,
+                rule="StackOfStuckTask",
+                derived_from=head,
+                symptom=STUCK_IN_DRIVER,
+                payload={**head.payload, **frame.payload},
+            )
+        stream.discard(frame, by="StackOfStuckTask", explained_by=told[id(head)])
 
 
 def _stack_belongs(frame: Event, stuck: Event) -> bool:

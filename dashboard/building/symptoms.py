@@ -1,10 +1,11 @@
-"""The root line in its file, the table of symptoms with the reason of each fate, and the nodes."""
+"""The root line among its neighbours, the table of symptoms with the reason of each fate, and the nodes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from attribution_lib.rules.model import RefinerRule
+from dashboard.building.stamps import time_note
 from dashboard.building.words import folded, symptom_words
 from dashboard.contexts.model import Fact
 from dashboard.contexts.verdict import BlamedNode, NumberedLine, RootLine, SymptomEntry
@@ -38,6 +39,7 @@ def root_line(root: RootCause | None, engine: RuleEngine | None) -> RootLine | N
         rank=root.rank,
         device=root.device or "",
         timestamp=root.timestamp or "",
+        time_note=time_note(root),
         source=root.source,
         stream=root.stream,
         line=NumberedLine(number=line, text=root.evidence),

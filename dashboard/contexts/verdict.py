@@ -73,6 +73,8 @@ class RootLine(Context):
     """The device that it speaks of (a PCI address, an HCA); empty when none."""
     timestamp: str
     """When; empty when the line has no time."""
+    time_note: str
+    """Why it has none, or after which line it stands, as half a sentence; may be empty."""
     source: str
     """Kind of evidence."""
     stream: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ def environment() -> Environment:
         "counted": counted,
         "duration": duration,
         "plain": plain,
+        "prose": prose,
         "symptom": symptom_words,
         "after": after,
     }
@@ -58,17 +60,8 @@ def _number(value: float) -> str:
 
 
 def _curve(edge: DrawnEdge) -> Markup:
-    """The path of an edge, ending before the mark it points at."""
-    x1, y1, x2, y2 = edge.x1, edge.y1, edge.x2, edge.y2
-    if abs(x2 - x1) < 24:  # noqa: PLR2004 -- marks above one another: a bow to the left keeps it off their labels
-        bow = min(x1, x2) - 30
-        points = (x1 - 9, y1, bow, y1, bow, y2, x2 - 9, y2)
-    else:
-        side = 9 if x2 > x1 else -9
-        middle = (x1 + x2) / 2
-        points = (x1 + side, y1, middle, y1, middle, y2, x2 - side, y2)
-    numbers = [_number(value) for value in points]
-    return Markup("M{} {}C{} {} {} {} {} {}").format(*numbers)
+    """The path of an arrow."""
+    return Markup("M{} {}C{} {} {} {} {} {}").format(*map(_number, edge.curve))
 
 
 def cut(text: str, length: int) -> str:
@@ -103,3 +96,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 def plain(text: str) -> Markup:
     """Text of several lines: line ends stay, everything else is written out and escaped."""
     return Markup("\n").join(escape(shown(line)) for line in text.split("\n"))
+
+
+def prose(text: str) -> Markup:
+    """Text of our rules: like ``plain``, and what stands between backticks is code."""
+    return Markup(_CODE.sub(r"<code>\2</code>", str(plain(text))))  # noqa: S704 -- escaped before, and the pattern adds a tag only
+
+
+_CODE = re.compile(r"(`{1,2})([^`\n]+)\1")

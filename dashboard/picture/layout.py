@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from dashboard.picture.axis import make_axis, seconds
 from dashboard.picture.model import Drawing, DrawnEdge, DrawnLane, DrawnMark
+from dashboard.picture.routing import route
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dashboard.contexts.chain import ChainMark, ChainPicture
     from dashboard.picture.axis import Axis
+    from dashboard.picture.routing import Box
 
 __all__ = ["draw"]
 
@@ -25,6 +27,8 @@ _MOST_ROWS = 12
 """Rows of one lane; what finds no room below stands in the last one, unlabelled by its neighbours' labels."""
 _CHARACTER = 6.9
 """Units that a character of a label takes."""
+_LETTERS = 6.0
+"""Half the height of a label's letters."""
 _LABEL = 40
 _GAP = 12.0
 
@@ -54,6 +58,7 @@ def draw(chain: ChainPicture) -> Drawing:
     axis = make_axis(times, _LEFT, _WIDTH - _LEFT, _strip(spans.values(), len(set(times))))
     lanes, marks = _placed(chain, spans, axis)
     by_id = {drawn.mark.id: drawn for drawn in marks}
+    labels = [_box(drawn) for drawn in marks]
     return Drawing(
         width=_WIDTH,
         height=(lanes[-1].y + lanes[-1].height if lanes else _TOP) + 4,
@@ -63,7 +68,7 @@ def draw(chain: ChainPicture) -> Drawing:
         ticks=axis.ticks,
         marks=tuple(marks),
         edges=tuple(
-            _edge(by_id[edge.source], by_id[edge.target])
+            _edge(by_id[edge.source], by_id[edge.target], labels)
             for edge in chain.edges
             if edge.source in by_id and edge.target in by_id
         ),
@@ -130,8 +135,16 @@ def _echoed(drawn: DrawnMark, lanes: Sequence[DrawnLane]) -> DrawnMark:
     return DrawnMark(drawn.x, drawn.y, drawn.until, drawn.label, drawn.label_x, drawn.anchor, heights, drawn.mark)
 
 
-def _edge(cause: DrawnMark, consequence: DrawnMark) -> DrawnEdge:
-    return DrawnEdge(cause.x, cause.y, consequence.x, consequence.y, cause.mark.state == "root")
+def _box(drawn: DrawnMark) -> Box:
+    """Where the letters of a mark's label stand."""
+    length = len(drawn.label) * _CHARACTER
+    left = drawn.label_x if drawn.anchor == "start" else drawn.label_x - length
+    return left, drawn.y - _LETTERS, left + length, drawn.y + _LETTERS
+
+
+def _edge(cause: DrawnMark, consequence: DrawnMark, labels: Sequence[Box]) -> DrawnEdge:
+    curve = route((cause.x, cause.y), (consequence.x, consequence.y), labels)
+    return DrawnEdge(cause.mark.id, consequence.mark.id, curve, cause.mark.state == "root")
 
 
 def _label(mark: ChainMark) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from dashboard.contexts.chain import ChainLane, ChainMark
 
-__all__ = ["Drawing", "DrawnBand", "DrawnEdge", "DrawnLane", "DrawnMark", "DrawnTick"]
+__all__ = ["Curve", "Drawing", "DrawnBand", "DrawnEdge", "DrawnLane", "DrawnMark", "DrawnTick"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,28 @@ class DrawnMark:
     mark: ChainMark
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnEdge:
-    """Ends of a curve from what explains to what is explained."""
+class Curve(NamedTuple):
+    """A cubic Bézier curve: where it begins, where it is drawn towards, where it ends."""
 
     x1: float
     y1: float
+    a1: float
+    b1: float
+    a2: float
+    b2: float
     x2: float
     y2: float
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnEdge:
+    """An arrow from what explains to what is explained."""
+
+    source: str
+    """Id of the mark that explains."""
+    target: str
+    """Id of the mark that is explained."""
+    curve: Curve
     from_root: bool
 
 

@@ -13,13 +13,21 @@ from attribution_blueprint.case_files import read_case_folder
 from attribution_blueprint.local import attribute_evidence
 from dashboard.building.chain import chain_picture
 from dashboard.picture.axis import duration, make_axis
-from dashboard.picture.layout import draw
+from dashboard.picture.layout import _box, draw
+from dashboard.picture.routing import boxes_crossed, route
 from http_kit import ENGINE, ROOT
 
 if TYPE_CHECKING:
     from dashboard.picture.model import Drawing
 
 CASES = sorted(path.name for path in (ROOT / "samples" / "cases").iterdir())[::23]
+WITH_ARROWS = [
+    "cuda-oom-rank11-zero3-four-nodes",
+    "edac-ue-dimm-then-node-freeze",
+    "gpu-lost-blocks-every-pod-of-the-node-preferred-allocation",
+    "lustre-connection-lost-restored-before-index-error",
+    "user-cancel-after-nfs-blip",
+]
 
 
 def _drawing(case: str) -> Drawing:
@@ -57,11 +65,34 @@ def test_the_roots_lane_is_the_first() -> None:
 
 def test_explanations_lead_from_cause_to_consequence() -> None:
     drawing = _drawing("cuda-oom-rank11-zero3-four-nodes")
-    places = {(mark.x, mark.y): mark.mark for mark in drawing.marks}
+    marks = {drawn.mark.id: drawn for drawn in drawing.marks}
     assert drawing.edges
     for edge in drawing.edges:
-        assert places[edge.x2, edge.y2].explained_by
-        assert edge.from_root == (places[edge.x1, edge.y1].state == "root")
+        assert marks[edge.target].mark.explained_by
+        assert edge.from_root == (marks[edge.source].mark.state == "root")
+        for x, y, end in ((edge.curve.x1, edge.curve.y1, edge.source), (edge.curve.x2, edge.curve.y2, edge.target)):
+            assert max(abs(x - marks[end].x), abs(y - marks[end].y)) <= 9
+
+
+@pytest.mark.parametrize("case", WITH_ARROWS)
+def test_no_arrow_runs_through_a_label(case: str) -> None:
+    drawing = _drawing(case)
+    boxes = [_box(drawn) for drawn in drawing.marks]
+    assert drawing.edges
+    assert [edge for edge in drawing.edges if boxes_crossed(edge.curve, boxes)] == []
+
+
+_PLACE = st.tuples(st.integers(200, 1_160).map(float), st.integers(0, 12).map(lambda row: 56.0 + 24 * row))
+
+
+@given(_PLACE, _PLACE, st.lists(st.tuples(_PLACE, st.integers(20, 300)), max_size=12))
+def test_where_labels_are_in_every_way_an_arrow_still_comes_from_its_cause_to_its_consequence(
+    cause: tuple[float, float], consequence: tuple[float, float], labels: list[tuple[tuple[float, float], int]]
+) -> None:
+    boxes = [(x, y - 6, x + length, y + 6) for (x, y), length in labels]
+    curve = route(cause, consequence, boxes)
+    assert max(abs(curve.x1 - cause[0]), abs(curve.y1 - cause[1])) <= 9
+    assert max(abs(curve.x2 - consequence[0]), abs(curve.y2 - consequence[1])) <= 9
 
 
 @given(

@@ -22,6 +22,7 @@ from click.testing import CliRunner
 
 from attribution_blueprint.local_server import Guard, is_loopback
 from attribution_cli.serve import serve
+from attribution_service.verdict_database import VerdictDatabase
 from http_kit import JOB, ROOT, SESSION, Api, Reply, observation, running
 
 if TYPE_CHECKING:
@@ -163,12 +164,13 @@ def test_without_the_flag_there_is_no_lambda_api(api: Api) -> None:
 class Served:
     """``attribution serve`` as a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
-        command = [sys.executable, "-m", "attribution_cli", "serve", "--data", str(folder), "--port", "0"]
+    def __init__(self, folder: Path, *more: str) -> None:
+        command = [sys.executable, "-m", "attribution_cli", "serve", "--data", str(folder), "--port", "0", *more]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)  # noqa: S603 -- our own interpreter
         assert self.process.stderr is not None
         line = self.process.stderr.readline()
         self.api = Api(int(re.findall(r":(\d+)/v2", line)[0]))
+        self.dashboard = self.process.stderr.readline()
 
     def stop(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
@@ -181,6 +183,16 @@ class Served:
         """Stop it if a failed test left it running."""
         if self.process.poll() is None:
             self.stop(signal.SIGKILL)
+
+
+def test_it_says_which_verdicts_the_dashboard_shows(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    path = tmp_path / "v.db"
+    VerdictDatabase.open(path).close()
+    for more, told in (((), "what this service holds"), (("--verdicts", f"sqlite:{path}"), f"sqlite:{path}")):
+        served = Served(tmp_path / "store", *more)
+        request.addfinalizer(served.end)
+        assert served.dashboard == f"dashboard http://127.0.0.1:{served.api.port}/ shows {told}\n"
+        assert served.stop(signal.SIGTERM) == 0
 
 
 def deliver_until_dead(api: Api, worker: int, acknowledged: list[str]) -> None:

@@ -98,15 +98,20 @@ def _serve(how: Serving, log_level: str) -> None:
     try:
         with serving(how) as server:
             logging.getLogger(LOGGER).setLevel(log_level.upper())
-            click.echo(f"serving http://{how.host}:{server.port}/v2 from {how.data}", err=True)
-            click.echo(f"dashboard http://{how.host}:{server.port}/", err=True)
-            with _stopped_by_signals(server):
+            with _stopped_by_signals(server):  # before anybody is told, and may send one
+                click.echo(f"serving http://{how.host}:{server.port}/v2 from {how.data}", err=True)
+                click.echo(f"dashboard http://{how.host}:{server.port}/ {_shows(how)}", err=True)
                 server.serve_forever(poll_interval=0.2)
             server.drain(_DRAIN_SECONDS)
     except OSError as error:
         _refuse(_explained(error, how))
     except (ValueError, BlueprintError, AttributionError, ServiceError) as error:
         _refuse(str(error))
+
+
+def _shows(how: Serving) -> str:
+    """What the dashboard shows: a mistyped --verdicts or another folder is seen before its empty pages are."""
+    return f"shows {how.verdicts}" if how.verdicts else "shows what this service holds"
 
 
 def _explained(error: OSError, how: Serving) -> str:

@@ -59,6 +59,9 @@ _AMBIGUOUS_GPU_FAULTS = (
     "cudaErrorHardwareStackError",
     "DataLoader worker killed by a bus error",
 )
+_OWN_SHORTAGE = ("CUDA out of memory", "No memory left for the KV cache")
+"""An allocator says how much it asked for in vain: nothing that an Xid says of a GPU makes its memory scarce."""
+_XID = ("XID-", "SXID-")
 _COLLECTIVE_FAILED = ("NCCL watchdog collective timeout", "NCCL operations failed or timed out")
 _WINDOW_SECONDS = 2700
 """Collectives and stores wait up to 30 minutes before they fail over a rank that died."""
@@ -180,8 +183,8 @@ cascade(
 def first_application_failure(context: RefinerContext) -> None:
     """The first failure explains the program's later failures, on whatever rank, for three quarters of an hour.
 
-    First by time, else by line within one stream. What names a part or a service is never explained here, and a
-    wrapper explains nothing.
+    First by time, else by line within one stream. What names a part or a service is never explained here, a wrapper
+    explains nothing, and an Xid explains no shortage of GPU memory.
     """
     bad, registry = context.my_bad_nodes, context.registry
     names = sorted(name for name in bad.symptoms if name is not None)
@@ -208,6 +211,8 @@ def _explains(cause: Event, event: Event, general: Mapping[str, int]) -> bool:
     if not before(cause, event):
         return False
     if cause.symptom == event.symptom and not (cause.first.timestamp is None and event.first.timestamp is not None):
+        return False
+    if event.symptom in _OWN_SHORTAGE and str(cause.symptom).startswith(_XID):
         return False
     if cause.symptom in _AMBIGUOUS_GPU_FAULTS and event.symptom not in general:
         return False

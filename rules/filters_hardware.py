@@ -40,6 +40,8 @@ STUCK_IN_DRIVER = "Task stuck in the GPU driver"
 STACK_SECONDS = 5
 STACK_LINES = 60
 """A stack trace stands so close below the line that it belongs to."""
+CONTAINED_ERROR = "cudaErrorContained"
+DOMAIN_SECONDS = 10
 FABRIC_MANAGER_DOWN = "Fabric manager not running"
 NO_NVSWITCH = "No NVSwitch for the fabric manager"
 DRAINED_FOR_GPU = "Drain reason names a GPU fault"
@@ -188,6 +190,25 @@ def forgive_fabric_managers_without_switches(context: FilterContext) -> None:
     for event in stream.bad([FABRIC_MANAGER_DOWN]):
         if event.node in idle:
             stream.demote(event, by="FabricManagerNotNeeded", explained_by=idle[event.node])
+
+
+@refiner_def(
+    name="FirstContainedErrorOfADomain",
+    author=AUTHOR,
+    priority=RefinerPriority.FINAL + 180,
+    symptoms=[CONTAINED_ERROR],
+)
+def keep_the_first_contained_error(context: RefinerContext) -> None:
+    """All who reach each other's memory over one NVLink domain report its fault: the first report names the place."""
+    stream = context.event_stream
+    reports = [event for event in stream.bad([CONTAINED_ERROR]) if event.first.timestamp is not None]
+    if not reports:
+        return
+    first = min(reports, key=lambda event: event.first.order())
+    for event in reports:
+        after = (event.first.timestamp or 0) - (first.first.timestamp or 0)
+        if event.node != first.node and after <= DOMAIN_SECONDS * _MICROSECONDS:
+            stream.discard(event, by="FirstContainedErrorOfADomain", explained_by=first)
 
 
 @refiner_def(name="GpuExceptionAtTeardown", author=AUTHOR, symptoms=[xid(13, 31)])

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from attribution_cli.main import main
@@ -13,7 +17,13 @@ from run_kit import configuration_file, runs_in, write_jobs
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
+SLURM = ("--connector", "eca", "slurm", "ids", "4711", "--connector", "log", "file", "source", "applog")
+
+
+def attribution(*words: str) -> subprocess.CompletedProcess[str]:
+    """A whole process of the command, as a terminal sees it."""
+    command = [sys.executable, "-m", "attribution_cli", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603 -- our own interpreter
 
 
 def test_the_command_prints_totals_over_all_files(tmp_path: Path) -> None:
@@ -117,3 +127,61 @@ def test_bad_configuration_is_exit_status_2() -> None:
     nothing = CliRunner().invoke(main, ["run"])
     assert nothing.exit_code == 2
     assert "no eca is configured" in nothing.output
+
+
+@pytest.fixture
+def rude_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ``sacct`` that fails and says why in colour, with a new title for the terminal."""
+    program = tmp_path / "bin" / "sacct"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nprintf '\\033[31mno database\\033]0;title\\007\\n' >&2; exit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", *SLURM),
+        ("run", "--dry-run", *SLURM),
+        ("fleet", "start", *SLURM),
+        ("explain", "--job", "4711"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+@pytest.mark.usefixtures("rude_scheduler")
+def test_what_a_scheduler_says_is_told_once_and_shown_not_obeyed(
+    tmp_path: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NVAB_ATTRIBUTION_DATA", str(tmp_path / "store"))
+    found = attribution(*words)
+    output = found.stdout + found.stderr
+    assert found.returncode == 1, output
+    assert output.count(r"eca slurm: sacct: failed (1): \x1b[31mno database\x1b]0;title\x07") == 1, output
+    assert "\x1b" not in output
+
+
+def test_a_scheduler_that_is_not_there_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "env").symlink_to("/usr/bin/env")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("NVAB_ATTRIBUTION_DATA", str(tmp_path / "store"))
+    found = attribution("explain", "--job", "4711")
+    assert (found.returncode, found.stderr) == (1, "eca slurm: sacct: is not there; expected the program on PATH\n")
+
+
+def test_messages_of_a_run_are_shown_not_obeyed(tmp_path: Path) -> None:
+    """They name files, and a file may be called anything."""
+    cases = write_jobs(tmp_path, 1).rename(tmp_path / "\x1b[31m")
+    (cases / "twice").mkdir()
+    (cases / "twice" / "job.toml").write_text((cases / "job-0000" / "job.toml").read_text())
+    words = ("--connector", "eca", "static", "cases", str(cases), "--connector", "log", "file", "source", "applog")
+    found = attribution("run", "--dry-run", *words)
+    assert found.returncode == 0, found.stderr
+    assert "\\x1b[31m/twice is c:1000:0 like " in found.stderr
+    assert "\x1b" not in found.stdout + found.stderr
+
+
+def test_a_level_of_messages_that_there_is_not_is_refused() -> None:
+    for words in (("run",), ("fleet", "start"), ("serve",)):
+        found = CliRunner().invoke(main, [*words, "--log-level", "loud"])
+        assert (found.exit_code, "'loud' is not one of" in found.output) == (2, True)

@@ -45,6 +45,13 @@ def run(*arguments: str | Path, stdin: str | bytes | None = None) -> Result:
     return CliRunner().invoke(main, ["rules", *map(str, arguments)], input=stdin)
 
 
+def test_rules_without_samples_cannot_be_tested_and_the_refusal_says_where_there_are_some(tmp_path: Path) -> None:
+    """As the bundled ones of an installed package are: their tests stay in the checkout."""
+    result = run("test", "--rules", write(tmp_path, a_toml=extractor()))
+    assert result.exit_code == 3
+    assert "no samples (*.test.toml) beside the rules; give --rules the rules folder of a checkout" in result.stderr
+
+
 def test_match_prints_every_line_as_json(folder: Path, tmp_path: Path) -> None:
     log = tmp_path / "x.log"
     log.write_bytes(b"fine\n[rank2]: it is broken\xff\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Discovery", "discover", "planned", "sources_of"]
 
-_log = logging.getLogger(__name__)
 _GRACE = 1.0
 
 
@@ -45,7 +43,6 @@ def discover(configuration: Configuration) -> Discovery:
             contexts = _asked(group.make(), float(getattr(group.settings, "timeout_seconds", 120.0)))
         except BlueprintError as error:
             errors.append(str(error))
-            _log.error("%s", error)
             continue
         for context in contexts:
             found.setdefault(context.key, context)

@@ -14,7 +14,7 @@ from attribution_blueprint.errors import BlueprintError, ConfigError
 from attribution_blueprint.local import LocalAttribution
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
 from attribution_cli.explain_evidence import LooseOptions, evidence_of, is_job_id
-from attribution_cli.terminal import complain, echo_json
+from attribution_cli.terminal import complain, echo_json, log_to_terminal
 from attribution_cli.verdict_view import print_table, print_verdict
 from attribution_lib.errors import AttributionError
 from attribution_lib.observation import Source
@@ -61,12 +61,14 @@ def explain(
 
     With --job ID alone: ask the scheduler (Slurm, or the eca of --configs), read what it names, explain. Otherwise PATH
     is a case folder (job.toml with applog.log, syslog.log, scheduler.log, node_metrics.json) or loose log files, which
-    are one job together; - reads standard input. Exit status 0 when verdicts were produced, 2 on bad input.
+    are one job together; - reads standard input. Exit status 0 when verdicts were produced, 2 on bad input, 1 when the
+    scheduler or the service could not say.
     """
     job, configs = fields.pop("job"), fields.pop("configs")
     if as_json and as_table:
         complain("--json, --table: expected one of them")
         sys.exit(BAD_INPUT)
+    log_to_terminal(form="%(message)s")
     show = _show_json if as_json else print_verdict
     if not paths:
         sys.exit(_of_scheduler(job, configs, show))

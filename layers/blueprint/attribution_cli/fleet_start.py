@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import sys
 import threading
@@ -25,7 +24,7 @@ from attribution_blueprint.surfaces import Given, Slot, Surface
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
 from attribution_cli.fleet_view import FleetProgress, exit_status, show_summary
 from attribution_cli.run import stopped_by_signals, tell_of_nothing_to_read
-from attribution_cli.terminal import complain, echo_json
+from attribution_cli.terminal import complain, echo_json, log_level_option, log_to_terminal
 from attribution_lib.fields import is_identifier
 from attribution_service.errors import ServiceError
 from attribution_service.run_rows import RunRows
@@ -55,7 +54,7 @@ _FAILED, _BAD_INPUT = 1, 2
 @click.option("--endpoint-url", default="", help="With --state-machine: another endpoint of Step Functions.")
 @click.option("--wait", is_flag=True, help="With --state-machine: until it is over.")
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON.")
-@click.option("--log-level", default="WARNING", show_default=True, help="Of messages on standard error.")
+@log_level_option()
 def start(configs: Path | None, *, run_id: str | None, log_level: str, as_json: bool, **options: Any) -> None:
     """Attribute every job of a configuration, and keep a record.
 
@@ -63,7 +62,7 @@ def start(configs: Path | None, *, run_id: str | None, log_level: str, as_json: 
     outputs (stdout left out) and to the local store. Exit status 0: done; 1: there were jobs and no verdict was
     written, or a scheduler could not be asked; 2: bad input; 130: interrupted, and --run-id goes on.
     """
-    logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    log_to_terminal(log_level)
     name = run_id or new_ulid(time.time())
     try:
         if not is_identifier(name):

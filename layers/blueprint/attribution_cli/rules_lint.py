@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from attribution_cli.rules_loading import REFUSED, console, load_rules, refuse, rules_option
+from attribution_cli.rules_loading import REFUSED, console, load_rules, need_samples, refuse, rules_option
 from attribution_lib.errors import RuleLoadError
 from attribution_lib.rules.lint.model import Severity
 from attribution_lib.rules.lint.run import CHECKS, lint_folders
@@ -43,6 +43,8 @@ def lint(
         for check in CHECKS:
             out.print(f"{check.id:<20} {check.severity:<8} {check.title}")
         return
+    if not folders:  # of one's own rules it is an issue of each that there is none
+        need_samples(folders)
     engine = load_rules(folders)
     try:
         found = lint_folders(folders or None, engine)

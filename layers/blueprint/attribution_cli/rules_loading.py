@@ -12,6 +12,7 @@ from rich.console import Console
 from attribution_blueprint.cache import cache_folder
 from attribution_cli.terminal import complain
 from attribution_lib.errors import AttributionError
+from attribution_lib.rules.folders import resolve_folders, test_files
 from attribution_lib.rules.loader import load_engine
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from attribution_lib.rules.engine import RuleEngine
 
-__all__ = ["FAILED", "REFUSED", "console", "load_rules", "refuse", "rules_option"]
+__all__ = ["FAILED", "REFUSED", "console", "load_rules", "need_samples", "refuse", "rules_option"]
 
 FAILED = 1
 """Exit code: some expectation did not hold."""
@@ -53,6 +54,14 @@ def load_rules(folders: tuple[Path, ...]) -> RuleEngine:
         return load_engine(folders or None, cache_dir=cache_folder())
     except AttributionError as error:
         refuse(error)
+
+
+def need_samples(folders: tuple[Path, ...]) -> None:
+    """End the program with ``REFUSED`` when no tests stand beside the rules: an installed package leaves them out."""
+    if not any(map(test_files, resolve_folders(folders or None))):
+        where = ", ".join(map(str, folders)) or "the rules that come with this program"
+        complain(f"{where}: no samples (*.test.toml) beside the rules; give --rules the rules folder of a checkout")
+        sys.exit(REFUSED)
 
 
 def refuse(error: AttributionError) -> NoReturn:

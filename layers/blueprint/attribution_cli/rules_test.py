@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 import click
 
-from attribution_cli.rules_loading import FAILED, console, load_rules, refuse, rules_option
+from attribution_cli.rules_loading import FAILED, console, load_rules, need_samples, refuse, rules_option
 from attribution_lib.errors import RuleLoadError
 from attribution_lib.rules.testing import SampleRunner, collect_samples
 from attribution_lib.text.escape import shown
@@ -36,9 +36,10 @@ def test(only: str, verbose: bool, junit: Path | None, folders: tuple[Path, ...]
     That is every .test.toml, or those whose file or rule name contains ONLY, or those beside the rule file ONLY.
 
     Every sample ends in one word: hit, quiet, noisy or missing. Exit status 0 when all is as expected, 1 when a sample
-    is not or ONLY names none, 3 when rules or samples are refused.
+    is not or ONLY names none, 3 when rules or samples are refused or no samples stand beside the rules.
     """
     engine = load_rules(folders)
+    need_samples(folders)
     try:
         files = collect_samples(folders or None, engine)
     except RuleLoadError as error:
@@ -57,7 +58,7 @@ def test(only: str, verbose: bool, junit: Path | None, folders: tuple[Path, ...]
     if junit is not None:
         junit.write_text(as_junit(results), encoding="utf-8")
     if not results:
-        out.print(f"no sample matches {only!r}" if only else "there are no samples", style="yellow")
+        out.print(f"no sample matches {only!r}" if only else "the files beside the rules are empty", style="yellow")
     sys.exit(FAILED if failed or (only and not results) else 0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -20,6 +19,7 @@ from attribution_blueprint.runs import Services, Sinks, configuration_files, rea
 from attribution_blueprint.surfaces import Given, Slot, Surface
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
 from attribution_cli.run_view import RunView
+from attribution_cli.terminal import complain, log_level_option, log_to_terminal
 from attribution_lib.text.escape import shown
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _FAILED, _BAD_INPUT, _INTERRUPTED = 1, 2, 130
 @click.option("--strict", is_flag=True, default=None, help="Fail unless the evidence of every verdict is complete.")
 @click.option("--include-completed", is_flag=True, default=None, help="Also attribute jobs that completed.")
 @click.option("--retry-conflicts", type=int, metavar="N", help="Try conflicting contexts again, up to N times.")
-@click.option("--log-level", default="WARNING", show_default=True, help="Of messages on standard error.")
+@log_level_option()
 def run(configs: tuple[Path, ...], *, dry_run: bool, log_level: str, **flags: bool | int | None) -> None:
     """Attribute jobs: discover, collect, submit, enrich, write.
 
@@ -46,7 +46,7 @@ def run(configs: tuple[Path, ...], *, dry_run: bool, log_level: str, **flags: bo
     do; 1: a configuration had contexts and no verdict was written, a scheduler could not be asked, or --strict was not
     met; 2: bad configuration; 130: interrupted.
     """
-    logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    log_to_terminal(log_level)
     try:
         configurations = read_all(configuration_files(configs), os.environ, [*given_arguments(), *_flags(flags)])
         _need_adapters(configurations)
@@ -87,12 +87,19 @@ def _all(configurations: Sequence[Configuration]) -> int:
                 continue
             orchestrator = Orchestrator(configuration, service, view, stop, sinks=sinks.of(configuration))
             orchestrator.run()
+            _tell(configuration, orchestrator.discovery_errors)
             view.finished(orchestrator)
             failed = failed or orchestrator.failed(strict=configuration.run.strict)
     view.conclude()
     if stop.is_set():
         return _INTERRUPTED
     return _FAILED if failed else 0
+
+
+def _tell(configuration: Configuration, errors: Sequence[str]) -> None:
+    """What adapters said that could not say which jobs there are."""
+    for error in errors:
+        complain(f"{configuration.address}: {error}")
 
 
 def _need_adapters(configurations: Sequence[Configuration]) -> None:
@@ -122,6 +129,7 @@ def _dry(configurations: Sequence[Configuration]) -> int:
     failed = False
     for configuration in configurations:
         found = discover(configuration)
+        _tell(configuration, found.errors)
         sources = sources_of(configuration)
         click.echo(f"{configuration.address}: would write to {_names(configuration, 'output')}")
         for context in found.contexts:

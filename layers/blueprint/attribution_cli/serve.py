@@ -21,6 +21,7 @@ from attribution_blueprint.local_server import is_loopback
 from attribution_blueprint.local_service import Serving, serving
 from attribution_blueprint.places import data_folder
 from attribution_blueprint.sample_cases import sample_folder
+from attribution_cli.terminal import log_level_option
 from attribution_lib.errors import AttributionError
 from attribution_service.errors import ServiceError
 from attribution_service.http.function import LOGGER
@@ -55,13 +56,7 @@ _DRAIN_SECONDS = 20
 @click.option(
     "--demo", is_flag=True, help="Attribute the samples first and show them; what is written goes at the end."
 )
-@click.option(
-    "--log-level",
-    default="WARNING",
-    show_default=True,
-    type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
-    help="INFO writes one JSON line a request.",
-)
+@log_level_option("INFO writes one JSON line a request.")
 def serve(log_level: str, *, demo: bool, **options: object) -> None:
     """Serve the v2 API and the dashboard on this machine.
 

@@ -6,20 +6,22 @@ import codecs
 import errno
 import io
 import json
+import logging
 import os
 import sys
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from attribution_lib.text.escape import shown, shown_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["complain", "echo_json", "safe_output"]
+__all__ = ["complain", "echo_json", "log_level_option", "log_to_terminal", "safe_output"]
 
+_F = TypeVar("_F", bound="Callable[..., Any]")
 _HANDLER = "attribution.plain"
 _PLAIN = {"·": "-", "●": "*", "×": "x", "←": "<-", "→": "->", "…": "...", "╭": "+", "─": "-"}
 _OUTPUT_LOST, _BAD_INPUT = 1, 2
@@ -28,6 +30,27 @@ _OUTPUT_LOST, _BAD_INPUT = 1, 2
 def complain(text: str) -> None:
     """Say on standard error what is wrong; lines stay lines, everything else in them is only shown."""
     click.echo("\n".join(shown(line) for line in text.split("\n")), err=True)
+
+
+class _Shown(logging.Formatter):
+    """Messages hold what schedulers, services and logs said, which a terminal is to show and not to obey."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The message, of which every line is only shown."""
+        return "\n".join(shown(line) for line in super().format(record).split("\n"))
+
+
+def log_to_terminal(level: str = "WARNING", form: str = "%(levelname)s %(name)s: %(message)s") -> None:
+    """Messages of this level and above go to standard error from now on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Shown(form))
+    logging.basicConfig(level=level.upper(), handlers=[handler])
+
+
+def log_level_option(text: str = "Of messages on standard error.") -> Callable[[_F], _F]:
+    """Add ``--log-level``."""
+    levels = click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False)
+    return click.option("--log-level", default="WARNING", show_default=True, type=levels, help=text)
 
 
 def echo_json(row: Mapping[str, Any]) -> None:

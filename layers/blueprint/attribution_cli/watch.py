@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -19,6 +18,7 @@ from attribution_blueprint.errors import BlueprintError, ConfigError
 from attribution_blueprint.settings import read_configuration
 from attribution_blueprint.surfaces import Given, Slot, Surface
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
+from attribution_cli.terminal import log_to_terminal
 from attribution_lib.text.escape import shown
 
 __all__ = ["watch"]
@@ -38,7 +38,7 @@ def kueue(configs: Path | None) -> None:
 
     Writes the file that `placements` of [eca.kueue] names; one recorder a cluster is enough.
     """
-    logging.basicConfig(level="INFO", format="%(levelname)s %(message)s", stream=sys.stderr)
+    log_to_terminal("INFO", "%(levelname)s %(message)s")
     try:
         settings = _settings(configs)
         recorder = Recorder(Path(settings.placements).expanduser())

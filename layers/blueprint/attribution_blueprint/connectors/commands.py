@@ -21,6 +21,8 @@ __all__ = ["CommandRunner", "command_output", "run_command"]
 _LONGEST = 256 << 20
 _TICK = 0.05
 _SAID = 400
+_NOT_FOUND = 127
+"""What ``env`` ends with when there is no such program."""
 
 
 class CommandRunner(Protocol):
@@ -62,6 +64,9 @@ def command_output(words: Sequence[str], budget: Budget, *, longest: int = _LONG
                 process.wait()
         err.seek(max(0, os.fstat(err.fileno()).st_size - _SAID))  # what it said last is the reason
         said = " ".join(err.read(_SAID).decode("utf-8", "replace").split())
+        if process.returncode == _NOT_FOUND and words[0] == "env":
+            msg = f"{_program(words)}: is not there; expected the program on PATH"
+            raise CollectError(msg)
         if process.returncode:
             msg = f"{_program(words)}: failed ({process.returncode}): {said or 'it said nothing'}"
             raise CollectError(msg)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attribution_lib.events.compaction import Limits
-from attribution_lib.events.event import Clock, Sample
-from attribution_lib.events.fold import digest_of_text, fold_key
+from attribution_lib.events.event import Clock
+from attribution_lib.events.fold import fold_key
 from attribution_lib.events.folder import Folder
 from attribution_lib.events.spilling import SpillBuilder
 from attribution_lib.events.table import EventManager
@@ -202,11 +202,8 @@ def test_a_thousandfold_of_repeats_leaves_a_spill_as_large() -> None:
 def _counted(folder: Folder, one: Event) -> None:
     """What extraction does: an event is made only where nothing less will do."""
     key, declared = fold_key(one), one.node_declared
-    if folder.bump(key, one.timestamp, one.stream, one.line_num, one.occurrences, declared=declared):
-        return
-    digest = digest_of_text(one.datum)
-    sample = Sample(one.timestamp, one.stream, one.line_num, digest, one.datum)
-    if not folder.sample(key, sample, one.occurrences, declared=declared):
+    place = one.timestamp, one.stream, one.line_num
+    if not folder.count(key, *place, one.datum, one.occurrences, declared=declared):
         folder.add(copy_of(one))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from attribution_lib.events.event import EventType
-from attribution_lib.rules.emission import emit_accumulated, emit_text
+from attribution_lib.rules.emission import emit_text, place_accumulated
 from attribution_lib.rules.model import Emission, TextRule
 from rules_kit import BASE, extractor, load
 
@@ -80,8 +80,8 @@ def test_braces_that_are_regex_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_an_accumulators_emission_has_the_same_shape() -> None:
-    found = emit_accumulated(Emission("bad_node", "Broken", node="n1", rank=3, payload={"n": 1}))
-    assert found == (EventType.BAD_NODE, "Broken", "n1", 3, None, None, {"n": 1})
+    found = place_accumulated(Emission("bad_node", "Broken", node="n1", rank=3, payload={"n": 1}))
+    assert found == (EventType.BAD_NODE, "Broken", "n1", 3, None, None)
 
 
 def test_only_rules_of_a_loaded_engine_emit(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from attribution_lib.events.fold import (
     MAX_SAMPLES,
     FoldKey,
     coarsened,
+    digest_of_text,
     fold_into,
     fold_key,
     key_digest,
@@ -153,28 +154,42 @@ class Folder:
         _count(row, timestamp, occurrences, declared=declared)
         return True
 
-    def sample(self, key: FoldKey, sample: Sample, occurrences: int = 1, *, declared: bool = False) -> bool:
-        """Count one more occurrence of a known key and keep it as a sample if it is among the first.
+    def count(  # noqa: PLR0913, PLR0917 -- the hot path: what an occurrence is, without the event
+        self,
+        key: FoldKey,
+        timestamp: int | None,
+        stream: str,
+        line_num: int | None,
+        datum: str,
+        occurrences: int = 1,
+        *,
+        declared: bool = False,
+    ) -> bool:
+        """``bump``, and where the occurrence is among the first of a known key it is kept as a sample.
 
         False, and nothing counted, when the event itself is needed: the key is new, the occurrence may be what the row
         shows, or the rule keeps the last or the greatest payload.
         """
+        if self.bump(key, timestamp, stream, line_num, occurrences, declared=declared):
+            return True
         row = self._rows.get(key)
         if row is None or row.fold:
             return False
-        order = sample.order()
-        place = order[:3]
+        place = (_INFINITY if timestamp is None else timestamp, stream, line_num or 0)
         if place <= Position(row.timestamp, row.stream, row.line_num).order():
             return False
+        if not row.samples:
+            seed(row)
         samples = row.samples
-        if order > samples[-1].order():
+        sample = Sample(timestamp, stream, line_num, digest_of_text(datum), datum)
+        if sample.order() > samples[-1].order():
             if len(samples) < MAX_SAMPLES:
                 row.samples = (*samples, sample)
         else:
             row.samples = tuple(sorted({*samples, sample}, key=Sample.order)[:MAX_SAMPLES])
         if place > row.last.order():
-            row.last = Position(*sample[:3])
-        _count(row, sample.timestamp, occurrences, declared=declared)
+            row.last = Position(timestamp, stream, line_num)
+        _count(row, timestamp, occurrences, declared=declared)
         return True
 
     def advance(self, key: FoldKey, event: Latest) -> bool:

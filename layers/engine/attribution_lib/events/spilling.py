@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
-    from attribution_lib.events.event import Event, Sample
+    from attribution_lib.events.event import Event
     from attribution_lib.events.fold import FoldKey
     from attribution_lib.observation import Observation
 
@@ -63,24 +63,20 @@ class SpillBuilder:
         for event in events:
             self.add(event)
 
-    def bump(  # noqa: PLR0913 -- what an occurrence is, without its event
+    def count(  # noqa: PLR0913, PLR0917 -- what an occurrence is, without its event
         self,
         key: FoldKey,
         timestamp: int | None,
         stream: str,
         line_num: int | None,
+        datum: str,
         occurrences: int = 1,
         *,
         declared: bool = False,
     ) -> bool:
         """Count one more occurrence of a row in memory; False when the event itself is needed."""
         sink = self._folder if self._store is None else self._store
-        return sink.bump(key, timestamp, stream, line_num, occurrences, declared=declared)
-
-    def sample(self, key: FoldKey, sample: Sample, occurrences: int = 1, *, declared: bool = False) -> bool:
-        """Count one more occurrence of a row in memory, as a sample if it is early; False: the event is needed."""
-        sink = self._folder if self._store is None else self._store
-        return sink.sample(key, sample, occurrences, declared=declared)
+        return sink.count(key, timestamp, stream, line_num, datum, occurrences, declared=declared)
 
     def advance(self, key: FoldKey, event: Latest) -> bool:
         """Let a row in memory that keeps its last occurrence show this one; False when the event is needed."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from attribution_lib.events.event import Event, Sample
+    from attribution_lib.events.event import Event
     from attribution_lib.events.fold import FoldKey
     from attribution_lib.events.folder import Latest
     from attribution_lib.observation import Observation
@@ -99,22 +99,19 @@ class EventManager:
         if len(self._buffer) >= self._limits.buffered_rows:
             self._make_room()
 
-    def bump(  # noqa: PLR0913 -- what an occurrence is, without its event
+    def count(  # noqa: PLR0913, PLR0917 -- what an occurrence is, without its event
         self,
         key: FoldKey,
         timestamp: int | None,
         stream: str,
         line_num: int | None,
+        datum: str,
         occurrences: int = 1,
         *,
         declared: bool = False,
     ) -> bool:
-        """Count one more occurrence of a buffered row; False when the event itself is needed (see ``Folder.bump``)."""
-        return self._buffer.bump(key, timestamp, stream, line_num, occurrences, declared=declared)
-
-    def sample(self, key: FoldKey, sample: Sample, occurrences: int = 1, *, declared: bool = False) -> bool:
-        """Count one more occurrence of a buffered row, as a sample if it is early (see ``Folder.sample``)."""
-        return self._buffer.sample(key, sample, occurrences, declared=declared)
+        """Count one more occurrence of a buffered row; False when the event itself is needed (see ``Folder.count``)."""
+        return self._buffer.count(key, timestamp, stream, line_num, datum, occurrences, declared=declared)
 
     def advance(self, key: FoldKey, event: Latest) -> bool:
         """Let a buffered row that keeps its last occurrence show this one (see ``Folder.advance``)."""

@@ -18,7 +18,7 @@ from attribution_lib.match.syntax import Assertion, Choice, Node, Repeat, Sequen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["telling_literals"]
+__all__ = ["openings", "telling_literals"]
 
 _Set = frozenset[str]
 """Literals, one character a byte; a letter in either case is its lower case, shifted beyond the bytes."""
@@ -54,6 +54,36 @@ def telling_literals(node: Node) -> list[Node]:
     if best is None or not _usable(best):
         return []
     return [_sequence(literal) for literal in sorted(best)]
+
+
+def openings(node: Node) -> _Set:
+    """Literals with one of which every match begins; an empty one among them where a match may begin otherwise."""
+    whole = _spellings(node)
+    if whole is not None:
+        return whole
+    match node:
+        case Sequence(items):
+            return _opened_sequence(items)
+        case Choice(options):
+            union = frozenset().union(*map(openings, options))
+            return union if len(union) <= _MAX_WORDS else _NOTHING
+        case Repeat(item, low, _) if low:
+            return openings(item)
+        case _:
+            return _NOTHING
+
+
+def _opened_sequence(items: Iterable[Node]) -> _Set:
+    stretch = _NOTHING
+    for item in items:
+        spellings = _spellings(item)
+        following = openings(item) if spellings is None else spellings
+        if len(stretch) * len(following) > _MAX_WORDS:
+            break
+        stretch = _joined(stretch, following)
+        if spellings is None or max(map(len, stretch)) > _LONG_ENOUGH:
+            break
+    return stretch
 
 
 def _sequence(literal: str) -> Node:

@@ -1,7 +1,7 @@
 """Phase 1: from an observation's lines to events.
 
 Write only: nothing here can read what was extracted before. A line that no rule hits costs nothing but the scan; a line
-seen before byte for byte costs one look-up.
+seen before byte for byte costs one look-up, and of a message that came behind another prefix only the prefix is read.
 """
 
 from __future__ import annotations
@@ -10,33 +10,34 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attribution_lib.bulk import collector_paused
-from attribution_lib.events.event import Clock, Event, EventType, Position, Sample
-from attribution_lib.events.fold import digest_of_text, make_key
+from attribution_lib.events.event import Clock, Event, EventType, Position
+from attribution_lib.events.fold import make_key
 from attribution_lib.events.folder import Latest
 from attribution_lib.phases.accumulate import run_accumulator
 from attribution_lib.phases.context import ContextReader
-from attribution_lib.phases.sayings import DATUM_SIDE, Read, Said, Where, datum_of
-from attribution_lib.rules.emission import Emitted, emit_accumulated, emit_text
+from attribution_lib.phases.reading import LineReader
+from attribution_lib.phases.sayings import DATUM_SIDE, Read, Said, Where
+from attribution_lib.rules.emission import place_accumulated
 from attribution_lib.rules.model import AccumulatorRule
 from attribution_lib.text.prefixes import Prefix, parse_prefix
 from attribution_lib.text.stamps import entry_stamp
 
 if TYPE_CHECKING:
-    from attribution_lib.events.fold import FoldKey
     from attribution_lib.events.sink import EventSink
     from attribution_lib.job.model import JobIdentity
     from attribution_lib.observation import Observation
     from attribution_lib.phases.accumulate import Segment
     from attribution_lib.phases.refine import CrashLog
-    from attribution_lib.rules.plan import ExtractionPlan, PlannedRule
+    from attribution_lib.phases.sayings import Address
+    from attribution_lib.rules.emission import Placed
+    from attribution_lib.rules.plan import ExtractionPlan
     from attribution_lib.text.lines import TextBuffer
 
 __all__ = ["LineExtractor"]
 
-_MEMORY = 4_096
-"""How many distinct lines are remembered before the memory starts afresh."""
-_MEMORY_LINE = 4_096
-"""Longer lines are not remembered: a thousand of 1 MiB would fill a gigabyte."""
+_bare: Any = tuple.__new__
+"""Makes a named tuple without its Python-level constructor."""
+_BAD_NODE, _NONE = EventType.BAD_NODE, Clock.NONE
 
 
 @dataclass(slots=True)
@@ -49,7 +50,7 @@ class LineExtractor:
     buffer: TextBuffer
     events: EventSink
     crashes: CrashLog
-    _memory: dict[bytes, Read] = field(default_factory=dict)
+    _reader: LineReader = field(init=False)
     _context: ContextReader = field(init=False)
     _prefixes: dict[int, Prefix] = field(default_factory=dict)
     """Prefixes that accumulators have read, by offset."""
@@ -58,6 +59,7 @@ class LineExtractor:
     """No entry has a stamp, a node or a rank: what a line says depends on its text alone."""
 
     def __post_init__(self) -> None:
+        self._reader = LineReader(self.plan, self.crashes)
         self._context = ContextReader(self.buffer)
         self._source = self.observation.source.value
         entries = self.observation.entries
@@ -82,49 +84,24 @@ class LineExtractor:
             line(data[start:end], start, hits)
 
     def _line(self, data: bytes, start: int, hits: list[tuple[int, int]]) -> None:
-        read = self._memory.get(data)
-        if read is None:
-            read = self._read(data, hits)
-            if len(data) <= _MEMORY_LINE:
-                if len(self._memory) >= _MEMORY:
-                    self._memory.clear()
-                self._memory[data] = read
+        read = self._reader.read(data, hits)
         if not read.said:
             return
         line_num = self.buffer.line_number(start)
         segment = start, start + len(data)
-        for said in read.said:
-            if said.emitted is not None:
-                self._emit(said, said.emitted, read.prefix, segment, line_num)
-            else:
-                self._accumulate(said, segment, line_num, read.prefix)
-
-    def _read(self, data: bytes, hits: list[tuple[int, int]]) -> Read:
-        """Confirm the candidate rules on one line and work out what each emits."""
-        confirmed: list[Said] = []
-        prefix: Prefix | None = None
-        whole = data.decode("utf-8", "replace") if len(data) <= 2 * DATUM_SIDE else None
-        for pattern, hit_end in hits:
-            planned = self.plan.rules[pattern]
-            captures = planned.confirm.search(data, hit_end)
-            if captures is None:
+        addressed = read.addressed
+        for index, said in enumerate(read.said):
+            if said.placed is None:
+                self._accumulate(said, segment, line_num, read)
                 continue
-            if prefix is None:
-                head = data[: 2 * DATUM_SIDE].decode("utf-8", "replace") if whole is None else whole
-                prefix = parse_prefix(head, self.plan.source)
-            datum = datum_of(data, hit_end) if whole is None else whole
-            if isinstance(planned.rule, AccumulatorRule):
-                confirmed.append(Said(planned, captures, None, datum))
-                continue
-            try:
-                emitted = emit_text(planned.rule, captures)
-                if emitted is not None:
-                    confirmed.append(Said(planned, captures, emitted, datum))
-            except Exception as error:  # noqa: BLE001 -- a decoder that raises must not cost the line its other rules
-                self.crashes.record(planned.rule.provenance, error)
-        return Read(prefix or _NO_PREFIX, tuple(confirmed))
+            address = addressed.get(index) if addressed else None
+            if address is None:
+                address = self._address(said, said.placed, read.prefix, line_num)
+                if self._lines_alone:
+                    addressed[index] = address
+            self._emit(said, said.placed, read, address, segment, line_num)
 
-    def _accumulate(self, said: Said, segment: Segment, line_num: int, prefix: Prefix) -> None:
+    def _accumulate(self, said: Said, segment: Segment, line_num: int, read: Read) -> None:
         rule = said.planned.rule
         if not isinstance(rule, AccumulatorRule):
             return
@@ -136,7 +113,7 @@ class LineExtractor:
                     captures=said.captures,
                     buffer=self.buffer,
                     trigger=segment,
-                    prefix=prefix,
+                    prefix=read.prefix,
                     source=self.plan.source,
                     memory=self._prefixes,
                 )
@@ -146,122 +123,99 @@ class LineExtractor:
             return
         for emission, place in emissions:
             number = line_num if place == segment else self.buffer.line_number(place[0])
-            line = self.buffer.decode(*place)
-            own = prefix if place == segment else parse_prefix(line[: 2 * DATUM_SIDE], self.plan.source)
-            emitted = emit_accumulated(emission)
-            self._emit(Said(said.planned, {}, emitted, line[: 2 * DATUM_SIDE]), emitted, own, place, number)
+            line = self.buffer.decode(*place)[: 2 * DATUM_SIDE]
+            prefix = read.prefix if place == segment else parse_prefix(line, self.plan.source)
+            placed = place_accumulated(emission)
+            own = Said(said.planned, {}, placed, dict(emission.payload))
+            address = self._address(own, placed, prefix, number)
+            self._emit(own, placed, Read(prefix, (own,), line), address, place, number)
 
-    def _emit(self, said: Said, emitted: Emitted, prefix: Prefix, segment: Segment, line_num: int) -> None:
-        """Count one occurrence; its event is built only when it would be shown, kept as a sample, or is the first."""
-        where, key = said.addressed or self._address(said, emitted, prefix, line_num)
-        timestamp, stream, events = where.timestamp, self.observation.stream, self.events
-        declared = where.node is not None
-        rule = said.planned.rule
-        fold = getattr(rule, "fold", "")
+    def _emit(  # noqa: PLR0913, PLR0917 -- what was said, where, and the line it stands in; the hot path
+        self, said: Said, placed: Placed, read: Read, address: Address, segment: Segment, line_num: int
+    ) -> None:
+        """Count one occurrence; its event is built only when it would be shown, or is the first."""
+        (where, key), prefix, planned = address, read.prefix, said.planned
+        timestamp, declared = where.timestamp, where.node is not None
+        datum = read.text if said.datum is None else said.datum
+        stream, events, fold = self.observation.stream, self.events, planned.fold
         if not fold:
-            if events.bump(key, timestamp, stream, line_num, prefix.repeated, declared=declared):
+            if events.count(key, timestamp, stream, line_num, datum, prefix.repeated, declared=declared):
                 return
-            if not said.digest:
-                said.digest = digest_of_text(said.datum)
-            sample = Sample(timestamp, stream, line_num, said.digest, said.datum)
-            if events.sample(key, sample, prefix.repeated, declared=declared):
-                return
-        elif fold == "last" and emitted.event_type != EventType.BAD_NODE:
-            payload = _payload(emitted, where.rank, prefix)
+        elif fold == "last" and placed.event_type is not _BAD_NODE:
+            payload = _payload(said, placed, where.rank, prefix)
             place = Position(timestamp, stream, line_num)
-            latest = Latest(place, payload, said.datum, self.observation.observation_id, prefix.repeated, declared)
+            latest = Latest(place, payload, datum, self.observation.observation_id, prefix.repeated, declared)
             if events.advance(key, latest):
                 return
-        event = self._event(said.planned, emitted, prefix, where)
-        event.line_num, event.datum, event.key_fields = line_num, said.datum, _key_fields(rule.key, emitted)
-        if emitted.event_type == EventType.BAD_NODE:
-            event.context_before, event.context_after = self._context.around(segment)
-        events.add(event)
-
-    def _address(self, said: Said, emitted: Emitted, prefix: Prefix, line_num: int) -> tuple[Where, FoldKey]:
-        """When, where and under which key an occurrence counts; remembered where no entry has a say in it."""
-        rule = said.planned.rule
-        where = self._where(line_num - self.observation.first_line, emitted, prefix)
-        key = make_key(
-            rule.name,
-            emitted.event_type,
+        event = Event(
+            placed.event_type,
+            planned.name,
             self._source,
+            stream,
+            line_num,
+            timestamp,
+            where.clock,
             where.node,
             where.rank,
             where.device,
-            emitted.symptom,
-            where.clock,
-            _key_fields(rule.key, emitted),
-            self.observation.stream,
-            where.timestamp,
+            placed.symptom,
+            _payload(said, placed, where.rank, prefix),
+            datum,
+            self.observation.observation_id,
+            said.key_fields,
+            fold,
+            prefix.repeated,
+            node_declared=declared,
         )
-        if self._lines_alone:
-            said.addressed = where, key
+        if placed.event_type is _BAD_NODE:
+            event.context_before, event.context_after = self._context.around(segment)
+        events.add(event)
+
+    def _address(self, said: Said, placed: Placed, prefix: Prefix, line_num: int) -> Address:
+        """When, where and under which key an occurrence counts."""
+        where = self._where(line_num - self.observation.first_line, placed, prefix)
+        timestamp, clock, node, rank, device = where
+        key = make_key(
+            said.planned.name,
+            placed.event_type,
+            self._source,
+            node,
+            rank,
+            device,
+            placed.symptom,
+            clock,
+            said.key_fields,
+            self.observation.stream,
+            timestamp,
+        )
         return where, key
 
-    def _event(self, planned: PlannedRule, emitted: Emitted, prefix: Prefix, where: Where) -> Event:
-        """The event of one line; its number, text and context are set by the caller."""
-        observation = self.observation
-        return Event(
-            event_type=emitted.event_type,
-            rule=planned.rule.name,
-            source=self._source,
-            stream=observation.stream,
-            line_num=None,
-            timestamp=where.timestamp,
-            clock=where.clock,
-            node=where.node,
-            rank=where.rank,
-            device=where.device,
-            symptom=emitted.symptom,
-            payload=_payload(emitted, where.rank, prefix),
-            datum="",
-            observation_id=observation.observation_id,
-            fold=getattr(planned.rule, "fold", ""),
-            occurrences=prefix.repeated,
-            node_declared=where.node is not None,
-        )
-
-    def _where(self, index: int, emitted: Emitted, prefix: Prefix) -> Where:
+    def _where(self, index: int, placed: Placed, prefix: Prefix) -> Where:
         """When and where: what the rule read, then the entry, the stream, the line's prefix."""
         observation = self.observation
+        timestamp, rank, device = prefix.timestamp, placed.rank, placed.device or prefix.device
+        clock = _NONE if timestamp is None else prefix.clock
         if self._lines_alone:
-            ranks = (emitted.rank, prefix.rank, observation.rank)
+            if rank is None:
+                rank = observation.rank if prefix.rank is None else prefix.rank
+            node = placed.node or observation.node or prefix.node
+        else:
+            entries = observation.entries
+            stamp, own = _column(entries.stamps, index), _column(entries.ranks, index)
+            if stamp is not None:
+                timestamp, clock = entry_stamp(stamp), Clock.UTC
+            ranks = (own, rank, prefix.rank, observation.rank)
             rank = next((rank for rank in ranks if rank is not None), None)
-            clock = Clock.NONE if prefix.timestamp is None else prefix.clock
-            node = emitted.node or observation.node or prefix.node
-            return Where(prefix.timestamp, clock, node, rank, emitted.device or prefix.device)
-        timestamp, clock = self._time(index, prefix)
-        node = emitted.node or _column(observation.entries.nodes, index) or observation.node or prefix.node
-        return Where(timestamp, clock, node, self._rank(index, emitted, prefix), emitted.device or prefix.device)
-
-    def _rank(self, index: int, emitted: Emitted, prefix: Prefix) -> int | None:
-        """The entry's rank, else what the rule read, else the line's tag, else the stream's."""
-        entry = _column(self.observation.entries.ranks, index)
-        for rank in (entry, emitted.rank, prefix.rank, self.observation.rank):
-            if rank is not None:
-                return rank
-        return None
-
-    def _time(self, index: int, prefix: Prefix) -> tuple[int | None, Clock]:
-        stamp = _column(self.observation.entries.stamps, index)
-        if stamp is not None:
-            return entry_stamp(stamp), Clock.UTC
-        return prefix.timestamp, prefix.clock if prefix.timestamp is not None else Clock.NONE
+            node = placed.node or _column(entries.nodes, index) or observation.node or prefix.node
+        where: Where = _bare(Where, (timestamp, clock, node, rank, device))
+        return where
 
 
-_NO_PREFIX = Prefix()
-
-
-def _key_fields(names: tuple[str, ...], emitted: Emitted) -> tuple[str, ...]:
-    return tuple([str(emitted.payload.get(name, "")) for name in names]) if names else ()
-
-
-def _payload(emitted: Emitted, rank: int | None, prefix: Prefix) -> dict[str, str]:
+def _payload(said: Said, placed: Placed, rank: int | None, prefix: Prefix) -> dict[str, Any]:
     """What the rule captured, with the peer it names and the launcher's task number where no rank is known."""
-    payload = emitted.payload
-    if emitted.peer:
-        payload = {**payload, "peer": emitted.peer}
+    payload = said.payload_of()
+    if placed.peer:
+        payload = {**payload, "peer": placed.peer}
     if rank is None and prefix.task is not None:
         payload = {**payload, "task": str(prefix.task)}
     return payload

@@ -10,15 +10,17 @@ from attribution_lib.rules.model import EMIT_TYPES
 from attribution_lib.rules.templates import Template, compile_template, render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from attribution_lib.events.event import EventType
     from attribution_lib.rules.model import CatalogTable, Emission, Emit, MetricRule, TextRule
     from attribution_lib.rules.registry import GeneratedSymptomRegistry
 
-__all__ = ["Emitted", "Emitter", "compile_emitter", "emit_accumulated", "emit_code", "emit_text"]
+__all__ = ["Emitted", "Emitter", "Placed", "compile_emitter", "emit_code", "emit_text", "place_accumulated"]
 
 _PLACES = ("node", "rank", "peer", "device")
+_bare: Any = tuple.__new__
+"""Makes a named tuple without its Python-level constructor."""
 
 
 class Emitted(NamedTuple):
@@ -34,6 +36,17 @@ class Emitted(NamedTuple):
     peer: str | None
     device: str | None
     payload: dict[str, Any]
+
+
+class Placed(NamedTuple):
+    """``Emitted`` without its payload: all that counting an occurrence needs."""
+
+    event_type: EventType
+    symptom: str | None
+    node: str | None
+    rank: int | None
+    peer: str | None
+    device: str | None
 
 
 class _Row(NamedTuple):
@@ -57,7 +70,7 @@ class Emitter:
     payload: tuple[tuple[str, Template], ...]
     consumed: frozenset[str]
     """Captures that name the place and nothing else: they are not repeated in the payload."""
-    plain: tuple[str, ...] | None
+    plain: tuple[str, str, str, str] | None
     """The names of the captures that are the four places, where each is a capture and nothing else."""
 
     @property
@@ -68,27 +81,48 @@ class Emitter:
 
     def __call__(self, captures: Mapping[str, str]) -> Emitted | None:
         """The emission for these captures; None when a code is in no catalogue row and the rule has no default."""
-        if self.decode is not None:
-            captures = self.decode(captures)
-        row = self.fixed
+        captures = self.decoded(captures)
+        placed = self.place(captures)
+        return None if placed is None else Emitted(*placed, self.payload_of(captures))
+
+    def decoded(self, captures: Mapping[str, str]) -> Mapping[str, str]:
+        """The captures as the rule's decoder, if it has one, makes them; it may raise anything."""
+        return captures if self.decode is None else self.decode(captures)
+
+    def place(self, captures: Mapping[str, str]) -> Placed | None:
+        """What decoded captures say but for the payload, which most lines are counted without."""
+        row = self._row(captures)
         if row is None:
-            key = tuple([catalog_key(captures.get(name) or "") for name in self.keys])
-            row = self.rows.get(key, self.default)
-            if row is None:
-                return None
+            return None
         # The place comes from the line alone: a catalogue's column "rank" is the symptom's, not the process's.
-        if self.plain is not None:
-            node, rank_text, peer, device = [captures.get(name) or None for name in self.plain]
-        else:
-            node, rank_text, peer, device = [render(place, captures) or None for place in self.places]
-        rank = _rank(rank_text)
+        node, rank, peer, device = self._places(captures)
+        number = None if rank is None else _rank(rank)
+        placed: Placed = _bare(Placed, (row.event_type, row.symptom, node, number, peer, device))
+        return placed
+
+    def payload_of(self, captures: Mapping[str, str]) -> dict[str, Any]:
+        """The payload of decoded captures for which there is a place."""
         payload = {key: value for key, value in captures.items() if value and key not in self.consumed}
-        if rank is None and rank_text:
-            payload["rank"] = rank_text
+        rank = self._places(captures)[1]
+        if rank is not None and _rank(rank) is None:
+            payload["rank"] = rank
         if self.payload:
-            values = {**row.columns, **captures}
+            row = self._row(captures)
+            values = {**row.columns, **captures} if row is not None else captures
             payload.update((key, render(template, values)) for key, template in self.payload)
-        return Emitted(row.event_type, row.symptom, node, rank, peer, device, payload)
+        return payload
+
+    def _row(self, captures: Mapping[str, str]) -> _Row | None:
+        if self.fixed is not None:
+            return self.fixed
+        return self.rows.get(tuple([catalog_key(captures.get(name) or "") for name in self.keys]), self.default)
+
+    def _places(self, captures: Mapping[str, str]) -> Sequence[str | None]:
+        if self.plain is None:
+            return [render(place, captures) or None for place in self.places]
+        found = captures.get
+        node, rank, peer, device = self.plain
+        return found(node) or None, found(rank) or None, found(peer) or None, found(device) or None
 
 
 def emit_text(rule: TextRule, captures: Mapping[str, str]) -> Emitted | None:
@@ -103,16 +137,15 @@ def emit_text(rule: TextRule, captures: Mapping[str, str]) -> Emitted | None:
     return rule.emitter(captures)
 
 
-def emit_accumulated(emission: Emission) -> Emitted:
-    """An accumulator's emission in the shape of a line's."""
-    return Emitted(
+def place_accumulated(emission: Emission) -> Placed:
+    """What an accumulator's emission says, but for its payload."""
+    return Placed(
         event_type=EMIT_TYPES[emission.type],
         symptom=emission.symptom or None,
         node=emission.node or None,
         rank=emission.rank,
         peer=emission.peer or None,
         device=emission.device or None,
-        payload=dict(emission.payload),
     )
 
 
@@ -134,6 +167,7 @@ def compile_emitter(
     """Compile an emission whose symptoms are all known; aliases become the declared names."""
     places = tuple(compile_template(getattr(emit, place) or f"{{{place}}}") for place in _PLACES)
     node, rank, peer, device = places
+    alone = _alone(node), _alone(rank), _alone(peer), _alone(device)
     return Emitter(
         fixed=_row(emit.type, emit.symptom, {}, registry) if catalog is None else None,
         rows={} if catalog is None else _catalog_rows(emit, catalog, registry),
@@ -142,8 +176,8 @@ def compile_emitter(
         decode=decode,
         places=(node, rank, peer, device),
         payload=tuple((key, compile_template(value)) for key, value in emit.payload.items()),
-        consumed=frozenset(filter(None, map(_alone, places))),
-        plain=tuple(map(_alone, places)) if all(map(_alone, places)) else None,
+        consumed=frozenset(filter(None, alone)),
+        plain=alone if all(alone) else None,
     )
 
 
@@ -167,5 +201,5 @@ def _default_row(catalog: CatalogTable | None, registry: GeneratedSymptomRegistr
     return _row(catalog.default["event"], catalog.default.get("symptom", ""), catalog.default, registry)
 
 
-def _rank(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+def _rank(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() else None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from attribution_lib.match.matcher import Matcher
     from attribution_lib.match.pattern import Confirm
     from attribution_lib.observation import Source
+    from attribution_lib.rules.emission import Emitter
     from attribution_lib.rules.model import AccumulatorRule, TextRule
 
 __all__ = ["ExtractionPlan", "PlannedRule", "SourcePlans"]
@@ -24,6 +25,13 @@ class PlannedRule:
 
     rule: TextRule | AccumulatorRule
     confirm: Confirm
+    pattern: str
+    engine: str
+    name: str
+    key: tuple[str, ...]
+    fold: str
+    emitter: Emitter | None
+    """None for accumulators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +88,34 @@ class SourcePlans:
 
         text = [rule for rule in self._text_rules if source in rule.sources]
         multi = [rule for rule in self._accumulators if source in rule.sources]
-        rules: list[TextRule | AccumulatorRule] = [*text, *multi]
-        patterns = [rule.match_re for rule in text] + [rule.trigger_re for rule in multi]
-        engines = [rule.engine for rule in text] + ["re2"] * len(multi)
+        rules = [
+            *(
+                PlannedRule(
+                    rule,
+                    compile_confirm(rule.match_re, rule.engine),
+                    rule.match_re,
+                    rule.engine,
+                    rule.name,
+                    rule.key,
+                    rule.fold,
+                    rule.emitter,
+                )
+                for rule in text
+            ),
+            *(
+                PlannedRule(
+                    rule, compile_confirm(rule.trigger_re), rule.trigger_re, "re2", rule.name, rule.key, "", None
+                )
+                for rule in multi
+            ),
+        ]
         return ExtractionPlan(
             source=source,
             matcher=build_matcher(
-                patterns, engines, cache_dir=self._cache_dir, digest=f"{self._digest}-{source.value}"
+                [rule.pattern for rule in rules],
+                [rule.engine for rule in rules],
+                cache_dir=self._cache_dir,
+                digest=f"{self._digest}-{source.value}",
             ),
-            rules=tuple(
-                PlannedRule(rule, compile_confirm(pattern, engine))
-                for rule, pattern, engine in zip(rules, patterns, engines, strict=True)
-            ),
+            rules=tuple(rules),
         )

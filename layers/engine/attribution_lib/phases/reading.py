@@ -1,0 +1,127 @@
+"""Reading lines that may be hits: which rules confirm them, and what stands in front of the message.
+
+Two memories make repeats cheap: of whole lines, and of messages behind whatever prefix. The second holds what rules
+find that cannot begin to match within the prefix: what they found behind one they find behind any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from attribution_lib.match.opening import opening_of
+from attribution_lib.phases.sayings import DATUM_SIDE, Read, Said, datum_of
+from attribution_lib.text.prefixes import Prefix, parse_prefix
+
+if TYPE_CHECKING:
+    from attribution_lib.match.opening import Opening
+    from attribution_lib.phases.refine import CrashLog
+    from attribution_lib.rules.emission import Emitter
+    from attribution_lib.rules.plan import ExtractionPlan, PlannedRule
+
+__all__ = ["LineReader"]
+
+_MEMORY = 4_096
+"""How many distinct lines, and messages, are remembered before the memory starts afresh."""
+_MEMORY_LINE = 2 * DATUM_SIDE
+"""Longer lines are not remembered: a thousand of 1 MiB would fill a gigabyte."""
+_BEFORE = 3
+"""Bytes of the prefix that count as the message: ``(?:^|: )Error`` begins before the word."""
+_NO_PREFIX = Prefix()
+_NOTHING = Read(_NO_PREFIX, (), "")
+
+Hits = list[tuple[int, int]]
+"""(pattern, where in the line the hit ends)."""
+
+
+@dataclass(slots=True)
+class LineReader:
+    """Reads the lines of one source."""
+
+    plan: ExtractionPlan
+    crashes: CrashLog
+    _lines: dict[bytes, Read] = field(default_factory=dict)
+    _messages: dict[tuple[tuple[int, ...], bytes], tuple[Said, ...]] = field(default_factory=dict)
+    """By the rules that may hit, and the text from ``_BEFORE`` bytes before the message on."""
+    _openings: dict[tuple[int, ...], Opening | None] = field(default_factory=dict)
+    """Of rules that were confirmed together: where their matches begin; None: no message of theirs is remembered."""
+
+    def read(self, data: bytes, hits: Hits) -> Read:
+        """What one line says; the answer may be shared with other lines."""
+        read = self._lines.get(data)
+        if read is not None:
+            return read
+        if len(data) > _MEMORY_LINE:
+            return self._read_long(data, hits)
+        read = self._read(data, hits)
+        if len(self._lines) >= _MEMORY:
+            self._lines.clear()
+        self._lines[data] = read
+        return read
+
+    def _read(self, data: bytes, hits: Hits) -> Read:
+        rules = tuple([pattern for pattern, _ in hits])
+        text = data.decode("utf-8", "replace")
+        if rules in self._openings:
+            prefix = parse_prefix(text, self.plan.source)
+            opening, start = self._openings[rules], prefix.body_start - _BEFORE
+            # As long in bytes as in characters: an offset is the same in both.
+            if opening is None or start <= 0 or len(text) != len(data) or not opening.lies_behind(data, start):
+                return Read(prefix, self._confirmed(data, hits), text)
+            message = rules, data[start:]
+            said = self._messages.get(message)
+            if said is None:
+                said = self._confirmed(data, hits)
+                if len(self._messages) >= _MEMORY:
+                    self._messages.clear()
+                self._messages[message] = said
+            return Read(prefix, said, text)
+        said = self._confirmed(data, hits)
+        if not said:
+            return _NOTHING
+        self._openings[rules] = self._opening(rules)
+        return Read(parse_prefix(text, self.plan.source), said, text)
+
+    def _read_long(self, data: bytes, hits: Hits) -> Read:
+        said = self._confirmed(data, hits, long=True)
+        if not said:
+            return _NOTHING
+        head = data[: 2 * DATUM_SIDE].decode("utf-8", "replace")
+        return Read(parse_prefix(head, self.plan.source), said, head)
+
+    def _opening(self, rules: tuple[int, ...]) -> Opening | None:
+        planned = [self.plan.rules[rule] for rule in rules]
+        if any(rule.emitter is not None and rule.emitter.decode is not None for rule in planned):
+            return None  # a decoder that raises is counted line by line
+        return opening_of((rule.pattern, rule.engine) for rule in planned)
+
+    def _confirmed(self, data: bytes, hits: Hits, *, long: bool = False) -> tuple[Said, ...]:
+        """Confirm the candidate rules on one line and work out what each says."""
+        found: list[Said] = []
+        for pattern, hit_end in hits:
+            planned = self.plan.rules[pattern]
+            captures = planned.confirm.search(data, hit_end)
+            if captures is None:
+                continue
+            datum = datum_of(data, hit_end) if long else None
+            emitter = planned.emitter
+            if emitter is None:
+                found.append(Said(planned, captures, None, None, datum))
+            elif emitter.decode is not None:
+                found += self._decoded(planned, emitter, captures, datum)
+            else:
+                placed = emitter.place(captures)
+                if placed is not None:
+                    found.append(Said(planned, captures, placed, None, datum))
+        return tuple(found)
+
+    def _decoded(
+        self, planned: PlannedRule, emitter: Emitter, captures: dict[str, str], datum: str | None
+    ) -> list[Said]:
+        try:
+            decoded = emitter.decoded(captures)
+            placed = emitter.place(decoded)
+            return [] if placed is None else [Said(planned, decoded, placed, emitter.payload_of(decoded), datum)]
+        except Exception as error:  # noqa: BLE001 -- a decoder that raises must not cost the line its other rules
+            self.crashes.record(planned.rule.provenance, error)
+            return []

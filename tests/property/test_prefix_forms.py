@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from attribution_lib.observation import TEXT_SOURCES
 from attribution_lib.text.prefix_app import APPLICATION_FORMS
-from attribution_lib.text.prefix_forms import Draft, Form, Forms, key_at
+from attribution_lib.text.prefix_forms import Draft, Form, Forms
 from attribution_lib.text.prefix_system import SYSTEM_FORMS
 
 if TYPE_CHECKING:
@@ -51,4 +51,3 @@ def test_every_golden_line_has_the_same_form_either_way() -> None:
     for line in LINES:
         for source in TEXT_SOURCES:
             assert _first(JOINED, line, 0, Draft(source)) == _first(ONE_BY_ONE, line, 0, Draft(source))
-    assert {key_at(line, 0) for line in LINES}

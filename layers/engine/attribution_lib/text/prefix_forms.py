@@ -33,7 +33,6 @@ __all__ = [
     "FormTable",
     "Forms",
     "form",
-    "key_at",
     "table_of",
 ]
 
@@ -51,11 +50,10 @@ _TEXT_FIELDS = frozenset({"node", "device", "program"})
 _NUMBER_FIELDS = frozenset({"rank", "task", "local_rank", "pid", "repeated", "group_rank"})
 
 
-@dataclass(slots=True, eq=False)
 class Draft:
     """What the prefixes read so far said; fields as in ``prefixes.Prefix``."""
 
-    source: Source
+    # One is made a line, and of its fields few are ever set: the others stay those of the class.
     timestamp: int | None = None
     clock: Clock = Clock.NONE
     node: str | None = None
@@ -71,9 +69,14 @@ class Draft:
     forms: int = 0
     """How many forms were read."""
 
+    def __init__(self, source: Source, *, program: str | None = None) -> None:
+        self.source = source
+        if program is not None:
+            self.program = program
+
     def set_stamp(self, stamp: Stamp | None) -> None:
         """Takes a stamp whose clock says more than the one there is."""
-        if stamp is not None and _CLOCKS[stamp.clock] > _CLOCKS[self.clock]:
+        if stamp is not None and _CLOCKS[stamp[1]] > _CLOCKS[self.clock]:
             self.timestamp, self.clock = stamp
 
     def set_node(self, node: str) -> None:
@@ -108,16 +111,16 @@ class Form:
     sources: frozenset[Source] = ANYWHERE
     peek: bool = False
     """The facts are read but the text belongs to the message: parsing ends in front of it."""
-    fields: tuple[str, ...] = field(default=())
-    """The groups of ``regex`` that fill a field."""
+    fields: tuple[tuple[str, int], ...] = field(default=())
+    """The groups of ``regex`` that fill a field, and their numbers."""
 
     def apply(self, match: re.Match[str], draft: Draft) -> None:
         """Writes what a match says into the draft."""
         draft.forms += 1
         if self.stamp is not None:
             draft.set_stamp(self.stamp(match))
-        for name in self.fields:
-            value = match[name]
+        for name, group in self.fields:
+            value = match[group]
             if value is None:
                 continue
             if name == "node":
@@ -139,7 +142,7 @@ def form(  # noqa: PLR0913 - the parts of a form, all but three by keyword
 ) -> Form:
     """A form of a pattern over ASCII; raises re.error if it does not compile."""
     regex = re.compile(pattern, re.ASCII)
-    fields = tuple(group for group in regex.groupindex if group in _TEXT_FIELDS | _NUMBER_FIELDS)
+    fields = tuple((name, at) for name, at in regex.groupindex.items() if name in _TEXT_FIELDS | _NUMBER_FIELDS)
     return Form(name, starts, then, regex, stamp, accept, sources, peek, fields)
 
 
@@ -174,7 +177,12 @@ class Forms:
         found = self._joined(line, start)
         if found is None:
             return None
-        return self._one_by_one(line, start, draft, self._places[found.lastindex or 0])
+        place = self._places[found.lastindex or 0]
+        form = self._forms[place]
+        match = form.regex.match(line, start)
+        if match is not None and (form.accept is None or form.accept(match, draft)):
+            return form, match
+        return self._one_by_one(line, start, draft, place + 1)
 
     def _join(self) -> Callable[[str, int], re.Match[str] | None]:
         """One pattern of all: its first alternative that matches is the first form whose pattern does."""
@@ -198,12 +206,6 @@ def _alternative(pattern: str, index: int) -> str:
     plain = _NAME.sub(lambda found: f"(?P<n{index}_{found[1]}>" if found[1] in needed else "(?:", pattern)
     own = _REFERENCE.sub(lambda found: f"(?P=n{index}_{found[1]})", plain)
     return f"(?:{own})(?P<f{index}>)"
-
-
-def key_at(line: str, start: int) -> str:
-    """What a table is looked up by: the character at ``start``, or two of them at a bracket."""
-    key = line[start : start + 1]
-    return line[start : start + 2] if key == "[" else key
 
 
 def table_of(forms: Iterable[Form]) -> FormTable:

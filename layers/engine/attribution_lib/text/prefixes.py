@@ -104,11 +104,11 @@ know a fact leaves it None; nothing is guessed from the message itself. Understo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attribution_lib.events.event import Clock
 from attribution_lib.text.prefix_app import APPLICATION_FORMS
-from attribution_lib.text.prefix_forms import Draft, Forms, key_at, table_of
+from attribution_lib.text.prefix_forms import Draft, Forms, table_of
 from attribution_lib.text.prefix_json import read_json_line
 from attribution_lib.text.prefix_system import SYSTEM_FORMS
 
@@ -120,6 +120,9 @@ if TYPE_CHECKING:
 __all__ = ["Prefix", "parse_prefix"]
 
 _MAX_FORMS = 16
+_BLANK = frozenset(" \t")
+_bare: Any = tuple.__new__
+"""Makes a named tuple without its Python-level constructor."""
 _TABLE = table_of((*SYSTEM_FORMS, *APPLICATION_FORMS))
 
 
@@ -160,30 +163,36 @@ def parse_prefix(line: str, source: Source) -> Prefix:
     rank = draft.rank
     if rank is None and draft.task is None:
         rank = draft.group_rank
-    return Prefix(
-        draft.timestamp,
-        draft.clock,
-        draft.node,
-        rank,
-        draft.task,
-        draft.local_rank,
-        draft.device,
-        draft.pid,
-        draft.program,
-        1 if draft.repeated is None else draft.repeated,
-        body,
+    prefix: Prefix = _bare(
+        Prefix,
+        (
+            draft.timestamp,
+            draft.clock,
+            draft.node,
+            rank,
+            draft.task,
+            draft.local_rank,
+            draft.device,
+            draft.pid,
+            draft.program,
+            1 if draft.repeated is None else draft.repeated,
+            body,
+        ),
     )
+    return prefix
 
 
 def _read_next(line: str, body: int, table: Mapping[str, Forms], draft: Draft) -> int | None:
     """Reads the form that begins at ``body`` and returns where it ends; None where the message begins."""
     start = body
-    while line.startswith((" ", "\t"), start):
+    key = line[start : start + 1]
+    while key in _BLANK:
         start += 1
-    if line.startswith('{"', start):
+        key = line[start : start + 1]
+    if key == "{" and line.startswith('{"', start):
         end = read_json_line(line, start, draft)
         return end if end > start else None
-    forms = table.get(key_at(line, start))
+    forms = table.get(line[start : start + 2] if key == "[" else key)
     found = None if forms is None else forms.first(line, start, draft)
     if found is None:
         return None

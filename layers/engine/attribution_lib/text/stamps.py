@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from attribution_lib.events.event import Clock
 
@@ -63,6 +64,9 @@ _MONTHS = {
         ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), start=1
     )
 }
+_UTC, _LOCAL, _UPTIME = Clock.UTC, Clock.LOCAL, Clock.UPTIME
+_bare: Any = tuple.__new__
+"""Makes a named tuple without its Python-level constructor."""
 _DAY_OF_EPOCH = date(1970, 1, 1).toordinal()
 _LAST_SECOND_OF_MINUTE = 60  # a leap second is written :60 (RFC 3339 §5.6) and read as the following second
 _END_OF_TIME = (date.max.toordinal() + 1 - _DAY_OF_EPOCH) * 86_400 * 1_000_000
@@ -126,12 +130,12 @@ def read_calendar(match: re.Match[str]) -> Stamp | None:
     try:
         micros = _micros(year if len(year) > 2 else f"20{year}", month, day, hour, minute, second, fraction)  # noqa: PLR2004 - a two-digit year
         if zone is None:
-            return Stamp(micros, Clock.LOCAL)
+            return _bare(Stamp, (micros, _LOCAL))
         if zone[0] in "+-":
             micros -= _offset(zone[0], zone[1:3], zone[-2:])
     except ValueError:
         return None
-    return Stamp(micros, Clock.UTC)
+    return _bare(Stamp, (micros, _UTC))
 
 
 def read_named(match: re.Match[str]) -> Stamp | None:
@@ -166,13 +170,17 @@ def read_epoch(match: re.Match[str]) -> Stamp:
 
 def read_uptime(match: re.Match[str]) -> Stamp:
     """Reads ``UPTIME``: µs since the host booted."""
-    return Stamp(int(match["uptime"]) * 1_000_000 + _fraction(match["fraction"]), Clock.UPTIME)
+    uptime, fraction = match.group("uptime", "fraction")
+    return _bare(Stamp, (int(uptime) * 1_000_000 + _fraction(fraction), _UPTIME))
 
 
 def _fraction(digits: str | None) -> int:
-    return int(digits[:6].ljust(6, "0")) if digits else 0
+    if not digits:
+        return 0
+    return int(digits if len(digits) == 6 else digits[:6].ljust(6, "0"))  # noqa: PLR2004 - digits of a µs
 
 
+@lru_cache(maxsize=64)
 def _offset(sign: str, hours: str, minutes: str) -> int:
     """µs to subtract; raises ValueError beyond ±23:59, which no zone has."""
     if int(hours) > 23 or int(minutes) > 59:  # noqa: PLR2004 - the clock's own limits
@@ -196,5 +204,11 @@ def _micros(  # noqa: PLR0913, PLR0917 - the parts of a time, in their order
     if hours > 23 or minutes > 59 or seconds > _LAST_SECOND_OF_MINUTE:  # noqa: PLR2004 - the clock's own limits
         msg = f"no such time of day: {hour}:{minute}:{second}"
         raise ValueError(msg)
-    days = date(int(year), int(month), int(day)).toordinal() - _DAY_OF_EPOCH
+    days = _days(year, month, day)
     return ((days * 24 + hours) * 60 + minutes) * 60_000_000 + seconds * 1_000_000 + _fraction(fraction)
+
+
+@lru_cache(maxsize=1024)
+def _days(year: str | int, month: str | int, day: str) -> int:
+    """Days since the epoch; raises ValueError if there is no such day."""
+    return date(int(year), int(month), int(day)).toordinal() - _DAY_OF_EPOCH

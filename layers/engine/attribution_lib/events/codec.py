@@ -1,26 +1,34 @@
-"""Rows of the ``events`` table from events, and events from rows.
+"""Events from rows of the ``events`` table; see ``encoding`` for the other way.
 
-Most rows are single lines: what such a row repeats (positions, minute, sample) is left out and put back on reading, and
-JSON columns are read in blocks, so that 200,000 rows load in about a second.
+What a row of a single line leaves out is put back, and JSON columns are read in blocks, so that 200,000 rows load in
+about a second.
 """
 
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from attribution_lib.events.event import Clock, Event, EventState, EventType, ExplainedBy, Position, Sample
+from attribution_lib.events.lookups import Same
 from attribution_lib.events.schema import EVENT_COLUMNS
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
 
+    from attribution_lib.events.encoding import Row
     from attribution_lib.events.lookups import Lookups
 
-__all__ = ["INSERT", "PLAIN", "Names", "Naming", "Row", "encode_event", "events_of_named", "read_others", "read_rows"]
+__all__ = [
+    "PLAIN",
+    "Names",
+    "events_of_named",
+    "read_others",
+    "read_rows",
+]
 
 _MINUTE = 60_000_000
 _CLOCKS = {clock.value: clock for clock in Clock}
@@ -28,9 +36,6 @@ _TYPES = {event_type.value: event_type for event_type in EventType}
 _BLOCK = 5_000
 _bare: Any = tuple.__new__
 """Makes a named tuple without its Python-level constructor, which would cost as much as the rest of a row."""
-
-Row = tuple[Any, ...]
-"""Values of ``EVENT_COLUMNS``; lookups as ids."""
 
 _BASE = """event_type, source_rule, obs_context_id, stream, line_num, timestamp, clock, node, rank, device, symptom,
     payload, source_datum, key_fields, fold, occurrences, samples, context, overflow, node_declared"""
@@ -41,90 +46,12 @@ PLAIN = """last_stream IS NULL AND state = 'active' AND derived_from IS NULL AND
 """Rows that are one line on the UTC clock and nothing else; see ``stored``."""
 _READ_OTHERS = f"SELECT {_BASE}, {_REST} FROM events WHERE NOT ({PLAIN})"  # noqa: S608 -- our columns
 _READ_ONE = f"SELECT {_BASE}, {_REST} FROM events WHERE id = ?"  # noqa: S608 -- our columns
-INSERT = f"INSERT INTO events ({', '.join(EVENT_COLUMNS)}) VALUES ({', '.join('?' * len(EVENT_COLUMNS))})"  # noqa: S608 -- our columns
-"""Of one ``Row``."""
 _IN_ORDER = itemgetter(*(EVENT_COLUMNS.index(name.strip()) for name in f"{_BASE}, {_REST}".split(",")))
 _LAST_STREAM, _STATE, _DERIVED = (EVENT_COLUMNS.index(name) for name in ("last_stream", "state", "derived_from"))
 
 
-class Naming(Protocol):
-    """What stands in a row for a name, and for an observation: ids of the database (``Lookups``), or the names."""
-
-    def id_of(self, table: str, name: str, /) -> int | str:
-        """Of a name."""
-
-    def observation_of(self, observation_id: str, source: str, /) -> int | tuple[str, str]:
-        """Of an observation."""
-
-
-def encode_event(event: Event, lookups: Naming) -> Row:
-    """The row of a seeded event; names new to the lookups are added to them."""
-    single = _is_single(event)
-    first, last, id_of = event.first, event.last, lookups.id_of
-    return (
-        id_of("event_types", event.event_type),
-        None if event.original_type is None else id_of("event_types", event.original_type),
-        id_of("rules", event.rule),
-        lookups.observation_of(event.observation_id, event.source),
-        id_of("streams", event.stream),
-        event.line_num,
-        event.timestamp,
-        event.clock.value,
-        None if event.node is None else id_of("nodes", event.node),
-        event.rank,
-        event.device,
-        None if event.symptom is None else id_of("symptoms", event.symptom),
-        _json(event.payload) if event.payload else None,
-        event.datum,
-        _json(event.key_fields) if event.key_fields else None,
-        event.fold or None,
-        event.occurrences,
-        first.timestamp,
-        last.timestamp,
-        None if single else id_of("streams", last.stream),
-        None if single else last.line_num,
-        None if single else _json(_runs(event.times)),
-        event.width,
-        event.samples[0].digest if single else _json(event.samples),
-        _json((event.context_before, event.context_after)) if event.context_before or event.context_after else None,
-        event.overflow,
-        event.state.value,
-        event.changed_by,
-        None if event.explained_by is None else _json(event.explained_by),
-        event.derived_from,
-        int(event.node_declared),
-    )
-
-
-def _is_single(event: Event) -> bool:
-    """Whether positions, minute and sample say nothing that the row itself does not say."""
-    if len(event.samples) != 1 or event.first != event.last or event.width != 1:
-        return False
-    timestamp, position = event.timestamp, (event.timestamp, event.stream, event.line_num)
-    sample = event.samples[0]
-    times = {} if timestamp is None else {timestamp // _MINUTE: event.occurrences}
-    return event.first == position and sample[:3] == position and sample.datum == event.datum and event.times == times
-
-
-def _runs(times: dict[int, int]) -> list[list[int]]:
-    """A histogram as ``[first bucket, count, count, …]`` a stretch of neighbouring buckets: counts alone may grow."""
-    runs: list[list[int]] = []
-    due = None
-    for bucket in sorted(times):
-        if bucket == due:
-            runs[-1].append(times[bucket])
-        else:
-            runs.append([bucket, times[bucket]])
-        due = bucket + 1
-    return runs
-
-
 def _times_of(runs: list[list[int]]) -> dict[int, int]:
     return {run[0] + index: count for run in runs for index, count in enumerate(run[1:])}
-
-
-def _json(value: Any) -> str:
-    return to_json(value, fallback=str).decode()
 
 
 def read_others(connection: sqlite3.Connection, names: Names) -> list[Event]:
@@ -172,21 +99,14 @@ class Names:
         self.symptoms: dict[Any, str | None] = {None: None, **lookups.names("symptoms")}
 
 
-class _Same(dict[Any, Any]):
-    """Every key stands for itself."""
-
-    def __missing__(self, key: Any) -> Any:
-        return key
-
-
 class _NamesThemselves(Names):
     """For rows that hold names already; an observation is the pair of its id and its source."""
 
     __slots__ = ()
 
     def __init__(self) -> None:
-        same = _Same()
-        self.types = _Same(_TYPES)
+        same = Same()
+        self.types = Same(_TYPES)
         self.rules = self.streams = self.nodes = self.symptoms = same
         self.observations = _Pairs()
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
 
-from attribution_lib.events.codec import INSERT, Names, encode_event, read_rows
+from attribution_lib.events.codec import Names, read_rows
+from attribution_lib.events.encoding import insert_events
 from attribution_lib.events.event import Clock
 from attribution_lib.events.fold import key_digest, make_key
 from attribution_lib.events.folder import KEYS_PER_PLACE, KEYS_PER_RULE, Folder
@@ -123,7 +124,7 @@ def _fold_repeats(connection: sqlite3.Connection, lookups: Lookups) -> None:
         folder = Folder(keys_per_place=len(ids), keys_per_rule=len(ids))
         folder.add_all(read_rows(connection, names, ids))
         connection.executemany(_FORGET, [(key,) for key in ids])
-        connection.executemany(INSERT, [encode_event(event, lookups) for event in folder.events()])
+        insert_events(connection, folder.events(), lookups)
 
 
 def _slices(suspects: Iterable[tuple[int, int]]) -> Iterator[list[int]]:

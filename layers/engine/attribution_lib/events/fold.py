@@ -22,6 +22,8 @@ __all__ = [
     "MAX_BUCKETS",
     "MAX_SAMPLES",
     "FoldKey",
+    "bump",
+    "count_in",
     "digest_of_text",
     "fold_into",
     "fold_key",
@@ -123,6 +125,37 @@ def fold_into(target: Event, other: Event) -> None:
         target.payload = merge_summaries(target.payload, other.payload)
     if wins:
         _show(target, other)
+
+
+def bump(  # noqa: PLR0913 -- see ``Folder.bump``
+    row: Event, timestamp: int | None, stream: str, line_num: int | None, occurrences: int, *, declared: bool
+) -> bool:
+    """Count an occurrence that a row will neither show nor keep as a sample; False, nothing counted, where it may."""
+    samples = row.samples
+    if row.fold or len(samples) < MAX_SAMPLES:
+        return False
+    place = (_INFINITY if timestamp is None else timestamp, stream, line_num or 0)
+    ceiling = samples[-1]
+    if place <= (_INFINITY if ceiling[0] is None else ceiling[0], ceiling[1], ceiling[2] or 0):
+        return False
+    last = row.last
+    if place > (_INFINITY if last[0] is None else last[0], last[1], last[2] or 0):
+        row.last = Position(timestamp, stream, line_num)
+    count_in(row, timestamp, occurrences, declared=declared)
+    return True
+
+
+def count_in(row: Event, timestamp: int | None, occurrences: int, *, declared: bool) -> None:
+    """Add occurrences to a row's number and histogram."""
+    row.occurrences += occurrences
+    if declared:
+        row.node_declared = True
+    if timestamp is not None:
+        times = row.times
+        bucket = timestamp // _MINUTE // row.width
+        times[bucket] = times.get(bucket, 0) + occurrences
+        if len(times) > MAX_BUCKETS:
+            row.times, row.width = coarsened(times, row.width)
 
 
 def _show(target: Event, other: Event) -> None:

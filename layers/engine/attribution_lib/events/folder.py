@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attribution_lib.events.event import Position, Sample
 from attribution_lib.events.fold import (
-    MAX_BUCKETS,
     MAX_SAMPLES,
     FoldKey,
-    coarsened,
+    bump,
+    count_in,
     digest_of_text,
     fold_into,
     fold_key,
@@ -20,7 +20,7 @@ from attribution_lib.events.fold import (
 from attribution_lib.events.series import SERIES_FOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from attribution_lib.events.event import Event
 
@@ -29,7 +29,6 @@ __all__ = ["KEYS_PER_PLACE", "KEYS_PER_RULE", "Folder", "Latest"]
 KEYS_PER_PLACE = 2_000
 """Keys that one rule may have on one (node, rank)."""
 KEYS_PER_RULE = 200_000
-_MINUTE = 60_000_000
 _INFINITY = float("inf")
 
 
@@ -86,22 +85,24 @@ class Folder:
     def __contains__(self, key: object) -> bool:
         return key in self._rows
 
-    def add(self, event: Event) -> None:
-        """Fold one event in. A fresh one (no samples yet) is seeded; a row of a spill is taken as it is."""
+    def add(self, event: Event, key: FoldKey | None = None) -> None:
+        """Fold one event in. A fresh one has no samples yet; a row of a spill is taken as it is.
+
+        ``key`` is the event's, where the caller knows it.
+        """
         if event.overflow:
             self._overflow[event.rule] = self._overflow.get(event.rule, 0) + event.overflow
             event.overflow = 0
-        key = fold_key(event)
+        if key is None:
+            key = fold_key(event)
         row = self._rows.get(key)
         if row is None:
-            if self._bounds and self._beyond(key, event.occurrences):
-                return
-            if not event.samples:
-                seed(event)
-            self._insert(key, event)
+            if not self._bounds or not self._beyond(key, event.occurrences):
+                self._insert(key, event)
         elif event.fold == SERIES_FOLD or event.first is not event.last or not self._bump_event(key, event):
-            if not event.samples:
-                seed(event)
+            for each in (row, event):
+                if not each.samples:
+                    seed(each)
             fold_into(row, event)
 
     def _beyond(self, key: FoldKey, occurrences: int) -> bool:
@@ -141,18 +142,7 @@ class Folder:
         row = self._rows.get(key)
         if row is None:
             return bool(self._bounds) and self._beyond(key, occurrences)
-        samples = row.samples
-        if row.fold or len(samples) < MAX_SAMPLES:
-            return False
-        place = (_INFINITY if timestamp is None else timestamp, stream, line_num or 0)
-        ceiling = samples[-1]
-        if place <= (_INFINITY if ceiling[0] is None else ceiling[0], ceiling[1], ceiling[2] or 0):
-            return False
-        last = row.last
-        if place > (_INFINITY if last[0] is None else last[0], last[1], last[2] or 0):
-            row.last = Position(timestamp, stream, line_num)
-        _count(row, timestamp, occurrences, declared=declared)
-        return True
+        return bump(row, timestamp, stream, line_num, occurrences, declared=declared)
 
     def count(  # noqa: PLR0913, PLR0917 -- the hot path: what an occurrence is, without the event
         self,
@@ -170,10 +160,12 @@ class Folder:
         False, and nothing counted, when the event itself is needed: the key is new, the occurrence may be what the row
         shows, or the rule keeps the last or the greatest payload.
         """
-        if self.bump(key, timestamp, stream, line_num, occurrences, declared=declared):
-            return True
         row = self._rows.get(key)
-        if row is None or row.fold:
+        if row is None:
+            return bool(self._bounds) and self._beyond(key, occurrences)
+        if bump(row, timestamp, stream, line_num, occurrences, declared=declared):
+            return True
+        if row.fold:
             return False
         place = (_INFINITY if timestamp is None else timestamp, stream, line_num or 0)
         if place <= Position(row.timestamp, row.stream, row.line_num).order():
@@ -189,7 +181,7 @@ class Folder:
             row.samples = tuple(sorted({*samples, sample}, key=Sample.order)[:MAX_SAMPLES])
         if place > row.last.order():
             row.last = Position(timestamp, stream, line_num)
-        _count(row, timestamp, occurrences, declared=declared)
+        count_in(row, timestamp, occurrences, declared=declared)
         return True
 
     def advance(self, key: FoldKey, event: Latest) -> bool:
@@ -209,18 +201,21 @@ class Folder:
             row.timestamp, row.stream, row.line_num = event.place
             row.payload, row.datum, row.observation_id = event.payload, event.datum, event.observation_id
             row.context_before, row.context_after = (), ()
-        _count(row, event.place.timestamp, event.occurrences, declared=event.declared)
+        count_in(row, event.place.timestamp, event.occurrences, declared=event.declared)
         return True
 
-    def rows(self) -> Iterator[tuple[FoldKey, Event]]:
-        """Every key with its row, in no particular order; overflow is set on its rule's row of the smallest digest."""
+    def fresh(self) -> list[Event]:
+        """The rows, in no particular order; those that are one occurrence have no samples yet."""
         self._place_overflow()
-        yield from self._rows.items()
+        return list(self._rows.values())
 
     def events(self) -> list[Event]:
         """The rows, in no particular order."""
-        self._place_overflow()
-        return list(self._rows.values())
+        rows = self.fresh()
+        for row in rows:
+            if not row.samples:
+                seed(row)
+        return rows
 
     def unplaced_overflow(self) -> dict[str, int]:
         """{rule: occurrences} that were counted and have no row here to say so."""
@@ -294,16 +289,3 @@ class Folder:
             if place.count == 0:
                 del self._places[place_key]
             return
-
-
-def _count(row: Event, timestamp: int | None, occurrences: int, *, declared: bool) -> None:
-    """Add occurrences to a row's number and histogram."""
-    row.occurrences += occurrences
-    if declared:
-        row.node_declared = True
-    if timestamp is not None:
-        times = row.times
-        bucket = timestamp // _MINUTE // row.width
-        times[bucket] = times.get(bucket, 0) + occurrences
-        if len(times) > MAX_BUCKETS:
-            row.times, row.width = coarsened(times, row.width)

@@ -2,27 +2,62 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 from attribution_lib.events.schema import LOOKUPS
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["Lookups"]
+__all__ = ["Ids", "Lookups", "Same"]
+
+
+class Ids(dict[str, int]):
+    """{name: id} of one lookup table. Asked for a name that is new, it gives it the next id."""
+
+    __slots__ = ("_next", "_table", "_unwritten")
+
+    def __init__(self, table: str, known: Iterable[tuple[str, int]]) -> None:
+        super().__init__(known)
+        self._table = table
+        self._next = max(self.values(), default=0) + 1
+        self._unwritten: list[tuple[int, str]] = []
+
+    def __missing__(self, name: str) -> int:
+        found = self[str(name)] = self._next
+        self._unwritten.append((found, str(name)))
+        self._next += 1
+        return found
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Write the names that are new: all at once, and sorted as their index is, for a tenth of the cost."""
+        if self._unwritten:
+            rows = sorted(self._unwritten, key=itemgetter(1))
+            connection.executemany(f"INSERT INTO {self._table} (id, name) VALUES (?, ?)", rows)  # noqa: S608 -- ours
+            self._unwritten.clear()
+
+
+class Same(dict[Any, Any]):
+    """Stands where a table would: every name is its own id."""
+
+    def __missing__(self, name: Any) -> Any:
+        return name
 
 
 class Lookups:
-    """The lookup tables of a connection, held in memory in both directions; new names are written at once."""
+    """The lookup tables of a connection, held in memory in both directions."""
 
     def __init__(self, connection: sqlite3.Connection, *, known: Mapping[str, dict[str, int]] | None = None) -> None:
         """``known`` is everything there is, where the caller made the tables itself; else they are read."""
         self._connection = connection
-        self._ids: dict[str, dict[str, int]] = {table: dict((known or {}).get(table, {})) for table in LOOKUPS}
+        self.ids: dict[str, Ids] = {}
         self._observations: dict[tuple[str, str], int] = {}
         if known is None:
             self.reload()
+        else:
+            self.ids = {table: Ids(table, known.get(table, {}).items()) for table in LOOKUPS}
 
     def move(self, connection: sqlite3.Connection) -> None:
         """Go on with a connection to the same content."""
@@ -30,8 +65,8 @@ class Lookups:
 
     def reload(self) -> None:
         """Read everything again: after a snapshot was restored or a transaction rolled back."""
-        self._ids = {
-            table: dict(self._connection.execute(f"SELECT name, id FROM {table}"))  # noqa: S608 -- our table names
+        self.ids = {
+            table: Ids(table, self._connection.execute(f"SELECT name, id FROM {table}"))  # noqa: S608 -- our names
             for table in LOOKUPS
         }
         rows = self._connection.execute(
@@ -39,13 +74,15 @@ class Lookups:
         )
         self._observations = {(observation_id, source): key for key, observation_id, source in rows}
 
+    def write(self) -> None:
+        """Write the names that rows were encoded with and that are new."""
+        for ids in self.ids.values():
+            ids.write(self._connection)
+
     def id_of(self, table: str, name: str) -> int:
-        """The id of a name, which is added when new."""
-        ids = self._ids[table]
-        found = ids.get(name)
-        if found is None:
-            cursor = self._connection.execute(f"INSERT INTO {table} (name) VALUES (?)", (str(name),))  # noqa: S608 -- ours
-            found = ids[str(name)] = int(cursor.lastrowid or 0)
+        """The id of a name, which is written at once when it is new."""
+        found = self.ids[table][name]
+        self.ids[table].write(self._connection)
         return found
 
     def observation_of(self, observation_id: str, source: str) -> int:
@@ -61,7 +98,7 @@ class Lookups:
 
     def names(self, table: str) -> dict[int, str]:
         """{id: name} of one lookup table."""
-        return {key: name for name, key in self._ids[table].items()}
+        return {key: name for name, key in self.ids[table].items()}
 
     def observations(self) -> dict[int, tuple[str, str]]:
         """{id: (observation_id, source)}."""

@@ -15,8 +15,8 @@ __all__ = ["EventSink"]
 class EventSink(Protocol):
     """Where events go; see ``events.folder.Folder`` for what ``count`` answers."""
 
-    def add(self, event: Event) -> None:
-        """Take one event."""
+    def add(self, event: Event, key: FoldKey | None = None) -> None:
+        """Take one event, with its fold key where that is known."""
 
     def count(  # noqa: PLR0913, PLR0917 -- an occurrence without its event
         self,

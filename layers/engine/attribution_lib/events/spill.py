@@ -21,7 +21,7 @@ from attribution_lib.events.schema import EVENT_COLUMNS, SCHEMA_VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from attribution_lib.events.codec import Row
+    from attribution_lib.events.encoding import Row
     from attribution_lib.events.lookups import Lookups
 
 __all__ = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from attribution_lib.events.batches import ObservationRow
-from attribution_lib.events.codec import encode_event
+from attribution_lib.events.encoding import Naming, encode_event
 from attribution_lib.events.folder import Folder, Latest
 from attribution_lib.events.spill import encode_named_spill
 from attribution_lib.events.table import EventManager
@@ -47,15 +47,15 @@ class SpillBuilder:
         if self._store is not None:
             self._store.close(flush=False)
 
-    def add(self, event: Event) -> None:
-        """Fold one event in; it is the builder's from now on."""
+    def add(self, event: Event, key: FoldKey | None = None) -> None:
+        """Fold one event in; it is the builder's from now on. ``key`` where the caller knows its fold key."""
         if self._store is not None:
-            self._store.add(event)
+            self._store.add(event, key)
             return
-        self._folder.add(event)
+        self._folder.add(event, key)
         if len(self._folder) > self._limit:
             self._store = EventManager(rules_digest=self._rules_digest)
-            self._store.add_all(self._folder.events())
+            self._store.add_all(self._folder.fresh())
             self._folder = Folder()
 
     def add_all(self, events: Iterable[Event]) -> None:
@@ -92,18 +92,6 @@ class SpillBuilder:
         if self._store is not None:
             self._store.record_batch(batch)
             return self._store.export_spill(), self._store.row_count
-        names = _NamesThemselves()
-        rows = [encode_event(event, names) for event in self._folder.events()]
+        naming = Naming.themselves()
+        rows = [encode_event(event, naming) for event in self._folder.fresh()]
         return encode_named_spill(rows, [batch], self._rules_digest), len(rows)
-
-
-class _NamesThemselves:
-    """Stands where a database's lookups would: a spill holds names, not ids."""
-
-    def id_of(self, _: str, name: str) -> str:
-        """The name."""
-        return name
-
-    def observation_of(self, observation_id: str, source: str) -> tuple[str, str]:
-        """The pair that a spill holds."""
-        return observation_id, source

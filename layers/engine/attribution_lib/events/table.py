@@ -13,9 +13,10 @@ from weakref import WeakSet
 from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.batches import ObservationRow, read_batches, write_batch
-from attribution_lib.events.codec import INSERT, Names, encode_event, read_others
+from attribution_lib.events.codec import Names, read_others
 from attribution_lib.events.compaction import Limits, fold_table
 from attribution_lib.events.database import connect, create_tables, empty_tables, fill_tables, moved_to_disk
+from attribution_lib.events.encoding import insert_events
 from attribution_lib.events.importing import fold_spill
 from attribution_lib.events.lookups import Lookups
 from attribution_lib.events.refold import refolded
@@ -92,10 +93,10 @@ class EventManager:
     def __del__(self) -> None:
         self.close(flush=False)
 
-    def add(self, event: Event) -> None:
-        """Fold one event into the store, which owns it from now on."""
+    def add(self, event: Event, key: FoldKey | None = None) -> None:
+        """Fold one event into the store, which owns it from now on; ``key`` where the caller knows its fold key."""
         self._open()
-        self._buffer.add(event)
+        self._buffer.add(event, key)
         if len(self._buffer) >= self._limits.buffered_rows:
             self._make_room()
 
@@ -150,7 +151,7 @@ class EventManager:
         connection = self._open()
         buffer, self._buffer = self._buffer, self._limits.folder(self._bounds)
         if len(buffer):
-            self._append(buffer.events())
+            self._append(buffer.fresh())
         for rule, count in buffer.unplaced_overflow().items():
             connection.execute(_COUNT_OVERFLOW, (count, self._lookups.id_of("rules", rule)))
         connection.commit()
@@ -260,8 +261,7 @@ class EventManager:
 
     def _append(self, events: Sequence[Event]) -> None:
         """Insert rows that are folded among themselves; into an empty table they are the folded state."""
-        connection = self._open()
-        connection.executemany(INSERT, (encode_event(event, self._lookups) for event in events))
+        insert_events(self._open(), events, self._lookups)
         if self._folded or self._loose:
             self._loose += len(events)
         else:

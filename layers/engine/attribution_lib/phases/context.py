@@ -20,30 +20,61 @@ _NEAR = 1_536
 """Where the lines around a hit usually all lie; one slice of this is cheaper than ten steps from line to line."""
 
 
+Context = tuple[tuple[str, ...], tuple[str, ...]]
+"""The lines before, and the lines after."""
+
+
 @dataclass(slots=True)
 class ContextReader:
     """Up to five lines with text on either side of a segment, each cut to 512 bytes."""
 
     buffer: TextBuffer
     _texts: dict[bytes, str] = field(default_factory=dict)
-    _last: tuple[Segment, tuple[tuple[str, ...], tuple[str, ...]]] = field(default=((-1, -1), ((), ())))
-    """The last answer: several rules hit one line."""
+    _segment: Segment = (-1, -1)
+    _last: Context = ((), ())
+    """The last answer: several rules hit one line, and most of what is around it is around the next line too."""
+    _reach: int = -1
+    """Where the last line below ends; -1 where a side has empty lines, or was not looked at whole."""
 
-    def around(self, segment: Segment) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def around(self, segment: Segment) -> Context:
         """The lines before and after, in reading order."""
-        if segment != self._last[0]:
-            self._last = segment, self._around(*segment)
-        return self._last[1]
+        if segment != self._segment:
+            start, end = segment
+            if self._reach < 0 or start != self._segment[1] + 1 or not self._slide():
+                self._last = self._around(start, end)
+            self._segment = segment
+        return self._last
 
-    def _around(self, start: int, end: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _slide(self) -> bool:
+        """Go on to the next line: one line leaves each side and one comes; False where that one is empty."""
+        data, (before, after) = self.buffer.data, self._last
+        coming = []
+        if self._reach + 1 < len(data):
+            start, end = self.buffer.segment(self._reach + 1)
+            if start == end:
+                return False
+            coming, self._reach = [data[start:end]], end
+        leaving = data[self._segment[0] : self._segment[1]]
+        self._last = (*before, *self._shared([leaving]))[-_LINES:], (*after[1:], *self._shared(coming))
+        return True
+
+    def _around(self, start: int, end: int) -> Context:
         data = self.buffer.data
         above = data[max(start - _NEAR, 0) : max(start - 1, 0)].split(b"\n")[start > _NEAR :]
-        below = data[end + 1 : end + _NEAR].split(b"\n")[: -1 if end + _NEAR < len(data) else None]
+        below = data[end + 1 : end + _NEAR].split(b"\n")
+        if end + _NEAR < len(data) or not below[-1]:
+            below.pop()  # cut off, or nothing: the text's last line has an end
+        first, last = start <= _NEAR, end + _NEAR >= len(data)
+        upper, lower = above[-_LINES:], below[:_LINES]
+        if all(upper) and all(lower) and (first or len(upper) == _LINES) and (last or len(lower) == _LINES):
+            self._reach = end + sum(map(len, lower)) + len(lower)
+            return self._shared(upper), self._shared(lower)
+        self._reach = -1
         before = self._shared([text for text in above[-_WALKED:] if text][-_LINES:])
         after = self._shared([text for text in below[:_WALKED] if text][:_LINES])
-        if len(before) < _LINES and start > _NEAR:
+        if len(before) < _LINES and not first:
             before = self._decoded(self.buffer.before(start, _LINES))
-        if len(after) < _LINES and end + _NEAR < len(data):
+        if len(after) < _LINES and not last:
             after = self._decoded(self.buffer.after(end, _LINES))
         return before, after
 

@@ -147,29 +147,35 @@ class LineExtractor:
             latest = Latest(place, payload, datum, self.observation.observation_id, prefix.repeated, declared)
             if events.advance(key, latest):
                 return
-        event = Event(
+        event = self._event(said, placed, where, prefix, datum)
+        event.line_num = line_num
+        if placed.event_type is _BAD_NODE:
+            event.context_before, event.context_after = self._context.around(segment)
+        events.add(event, key)
+
+    def _event(self, said: Said, placed: Placed, where: Where, prefix: Prefix, datum: str) -> Event:
+        """The event of one line; its number and context are set by the caller."""
+        timestamp, clock, node, rank, device = where
+        return Event(
             placed.event_type,
-            planned.name,
+            said.planned.name,
             self._source,
-            stream,
-            line_num,
+            self.observation.stream,
+            None,
             timestamp,
-            where.clock,
-            where.node,
-            where.rank,
-            where.device,
+            clock,
+            node,
+            rank,
+            device,
             placed.symptom,
-            _payload(said, placed, where.rank, prefix),
+            _payload(said, placed, rank, prefix),
             datum,
             self.observation.observation_id,
             said.key_fields,
-            fold,
+            said.planned.fold,
             prefix.repeated,
-            node_declared=declared,
+            node_declared=node is not None,
         )
-        if placed.event_type is _BAD_NODE:
-            event.context_before, event.context_after = self._context.around(segment)
-        events.add(event)
 
     def _address(self, said: Said, placed: Placed, prefix: Prefix, line_num: int) -> Address:
         """When, where and under which key an occurrence counts."""

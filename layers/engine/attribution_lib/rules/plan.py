@@ -19,19 +19,21 @@ if TYPE_CHECKING:
 __all__ = ["ExtractionPlan", "PlannedRule", "SourcePlans"]
 
 
-@dataclass(frozen=True, slots=True)
 class PlannedRule:
-    """One pattern: the rule it belongs to and the regex that decides on a single line."""
+    """One pattern: the regex that decides on a single line, and of its rule what each hit needs."""
 
-    rule: TextRule | AccumulatorRule
-    confirm: Confirm
-    pattern: str
-    engine: str
-    name: str
-    key: tuple[str, ...]
-    fold: str
-    emitter: Emitter | None
-    """None for accumulators."""
+    __slots__ = ("confirm", "emitter", "engine", "fold", "key", "name", "pattern", "rule")
+
+    def __init__(self, rule: TextRule | AccumulatorRule, confirm: Confirm, pattern: str, engine: str) -> None:
+        self.rule = rule
+        self.confirm = confirm
+        self.pattern = pattern
+        self.engine = engine
+        self.name = rule.name
+        self.key = rule.key
+        self.fold: str = getattr(rule, "fold", "")
+        self.emitter: Emitter | None = getattr(rule, "emitter", None)
+        """None for accumulators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,27 +88,16 @@ class SourcePlans:
         from attribution_lib.match.matcher import build_matcher  # noqa: PLC0415 -- see above
         from attribution_lib.match.pattern import compile_confirm  # noqa: PLC0415 -- see above
 
-        text = [rule for rule in self._text_rules if source in rule.sources]
-        multi = [rule for rule in self._accumulators if source in rule.sources]
         rules = [
             *(
-                PlannedRule(
-                    rule,
-                    compile_confirm(rule.match_re, rule.engine),
-                    rule.match_re,
-                    rule.engine,
-                    rule.name,
-                    rule.key,
-                    rule.fold,
-                    rule.emitter,
-                )
-                for rule in text
+                PlannedRule(rule, compile_confirm(rule.match_re, rule.engine), rule.match_re, rule.engine)
+                for rule in self._text_rules
+                if source in rule.sources
             ),
             *(
-                PlannedRule(
-                    rule, compile_confirm(rule.trigger_re), rule.trigger_re, "re2", rule.name, rule.key, "", None
-                )
-                for rule in multi
+                PlannedRule(rule, compile_confirm(rule.trigger_re), rule.trigger_re, "re2")
+                for rule in self._accumulators
+                if source in rule.sources
             ),
         ]
         return ExtractionPlan(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from datetime import date
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from attribution_lib.events.event import Clock
 
@@ -65,8 +65,6 @@ _MONTHS = {
     )
 }
 _UTC, _LOCAL, _UPTIME = Clock.UTC, Clock.LOCAL, Clock.UPTIME
-_bare: Any = tuple.__new__
-"""Makes a named tuple without its Python-level constructor."""
 _DAY_OF_EPOCH = date(1970, 1, 1).toordinal()
 _LAST_SECOND_OF_MINUTE = 60  # a leap second is written :60 (RFC 3339 §5.6) and read as the following second
 _END_OF_TIME = (date.max.toordinal() + 1 - _DAY_OF_EPOCH) * 86_400 * 1_000_000
@@ -130,12 +128,12 @@ def read_calendar(match: re.Match[str]) -> Stamp | None:
     try:
         micros = _micros(year if len(year) > 2 else f"20{year}", month, day, hour, minute, second, fraction)  # noqa: PLR2004 - a two-digit year
         if zone is None:
-            return _bare(Stamp, (micros, _LOCAL))
+            return Stamp(micros, _LOCAL)
         if zone[0] in "+-":
             micros -= _offset(zone[0], zone[1:3], zone[-2:])
     except ValueError:
         return None
-    return _bare(Stamp, (micros, _UTC))
+    return Stamp(micros, _UTC)
 
 
 def read_named(match: re.Match[str]) -> Stamp | None:
@@ -171,7 +169,7 @@ def read_epoch(match: re.Match[str]) -> Stamp:
 def read_uptime(match: re.Match[str]) -> Stamp:
     """Reads ``UPTIME``: µs since the host booted."""
     uptime, fraction = match.group("uptime", "fraction")
-    return _bare(Stamp, (int(uptime) * 1_000_000 + _fraction(fraction), _UPTIME))
+    return Stamp(int(uptime) * 1_000_000 + _fraction(fraction), _UPTIME)
 
 
 def _fraction(digits: str | None) -> int:

@@ -1,0 +1,90 @@
+"""What is remembered of a message behind one prefix is what the rules find behind another."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import re2
+
+from attribution_lib.match.opening import opening_of
+from attribution_lib.observation import TEXT_SOURCES, Source
+from attribution_lib.phases.reading import LineReader
+from attribution_lib.phases.refine import CrashLog
+from attribution_lib.rules.loader import RuleLoader
+
+if TYPE_CHECKING:
+    from attribution_lib.phases.sayings import Read
+    from attribution_lib.rules.engine import RuleEngine
+    from attribution_lib.rules.plan import ExtractionPlan
+
+_SAMPLES = Path(__file__).parents[2] / "samples" / "lines.tsv"
+LINES = [row.split("\t")[2].encode() for row in _SAMPLES.read_text(encoding="utf-8").splitlines()[1:]]
+PREFIXES = (
+    b"",
+    b"12: ",
+    b"[rank3]: ",
+    b"[rank3]: RuntimeError: ",
+    b"[ 5234.123456] ",
+    b"node-0007 kernel: ",
+    b"Jun  3 03:14:02 node-0007 kernel: NVRM: ",
+    b"2026-06-01T03:14:02.000000+00:00 node-0001 kernel: ",
+    b"2026-06-01T03:14:03.000000+00:00 node-0002 kernel: ",
+    b"2026-06-01 03:14:02,123 ERROR ",
+    "café 12 ".encode(),
+    b"\xff ",
+)
+
+
+@pytest.fixture(scope="module")
+def engine() -> RuleEngine:
+    loader = RuleLoader()
+    loader.load_all()
+    return loader.build()
+
+
+def _told(read: Read) -> tuple[object, ...]:
+    said = [(each.planned.name, each.captures, each.placed, each.payload_of(), each.key_fields) for each in read.said]
+    return (read.prefix, read.text, said) if said else ()
+
+
+def _hits(plan: ExtractionPlan, line: bytes) -> list[tuple[int, int]]:
+    return [(hit.pattern, hit.hit_end) for hit in plan.matcher.scan(line)]
+
+
+@pytest.mark.parametrize("source", TEXT_SOURCES)
+def test_a_reader_with_a_memory_reads_what_one_without_reads(engine: RuleEngine, source: Source) -> None:
+    plan = engine.plans.of(source)
+    pick = random.Random(3)  # noqa: S311 -- wanted: the same every time
+    lines = [prefix + line for line in pick.sample(LINES, 250) for prefix in PREFIXES]
+    remembering = LineReader(plan, CrashLog())
+    for line in lines:
+        hits = _hits(plan, line)
+        if hits:
+            assert _told(remembering.read(line, hits)) == _told(LineReader(plan, CrashLog()).read(line, hits)), line
+
+
+def test_no_match_begins_where_an_opening_says_that_none_does(engine: RuleEngine) -> None:
+    pick = random.Random(5)  # noqa: S311 -- wanted: the same every time
+    told = 0
+    for rule in engine.text_rules:
+        opening = opening_of([(rule.match_re, rule.engine)])
+        for line in pick.sample(LINES, 40) if opening is not None else ():
+            text = pick.choice(PREFIXES) + line
+            found = re2.search(rule.match_re.encode(), text)
+            for offset in range(len(text) if found else 0):
+                if opening is not None and opening.lies_behind(text, offset):
+                    told += 1
+                    assert found.start() > offset, (rule.match_re, text, offset)
+    assert told
+
+
+@pytest.mark.parametrize("pattern", ["(?:a|^)b+", r"\d{3} bytes", ".*Error", "[a-z]+: failed", "ab"])
+def test_a_pattern_that_may_begin_with_anything_has_no_opening(pattern: str) -> None:
+    assert opening_of([(pattern, "re2"), ("Xid \\(", "re2")]) is None
+
+
+def test_a_pattern_that_looks_behind_has_no_opening() -> None:
+    assert opening_of([("(?<!not )broken", "re")]) is None

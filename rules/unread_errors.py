@@ -1,0 +1,102 @@
+"""Lines that no rule knows: an exception class that nobody listed, and what a program itself calls an error."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from typing import TYPE_CHECKING
+
+from common.application import AUTHOR, UNCAUGHT
+from common.evidence import by_line, lines_of
+
+from attribution_lib.rule_api import Emission, EventType, FilterPriority, StateClass, accumulator_def, filter_def
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from attribution_lib.rule_api import Event, FilterContext, JobIdentity
+
+_UNREAD = "Error line that no rule reads"
+_FACT = "error_line"
+_CLASS = re.compile(r"\s*(?P<exception>[A-Z][a-z]\w*(?:Error|Exception)): (?P<message>\S.*)")
+_HARMLESS = re.compile(
+    r"Unable to register cu\w+ factory|computation placer already registered|\b0 errors?\b"
+    r"|(?i:retry|retries|ignor|skipp)"
+)
+"""What frameworks print at level E in every run, and errors that somebody tries again or passes over."""
+_MESSAGE = 500
+
+
+class OneLine:
+    """A finding that its first line holds whole."""
+
+    complete = True
+
+    def __init__(self, emission: Emission | None) -> None:
+        self._emission = emission
+
+    def feed(self, _line: str) -> bool:
+        """Nothing after the first line belongs to it."""
+        return False
+
+    def finalize(self, *, truncated: bool) -> Iterator[Emission]:  # noqa: ARG002 -- the protocol of accumulators
+        """What the line says, if anything."""
+        if self._emission is not None:
+            yield self._emission
+
+
+@accumulator_def(
+    "ExceptionWithoutStack",
+    AUTHOR,
+    trigger_re=r"(?:^|[\]:)>|] )[A-Z][a-z]\w*(?:Error|Exception): \S",
+    sources=("applog",),
+    key=("exception", "message"),
+)
+def exception_without_stack(_job: JobIdentity, _captures: Mapping[str, str], line: str) -> OneLine:
+    """An exception of a class of the program's own, where its traceback was cut off: it begins the line.
+
+    Python's own classes stand in python.toml.
+    """
+    found = _CLASS.match(line)
+    if found is None or hasattr(builtins, found["exception"]):
+        return OneLine(None)
+    payload = {"exception": found["exception"], "message": found["message"][:_MESSAGE]}
+    return OneLine(Emission("bad_node", UNCAUGHT, payload=payload))
+
+
+@accumulator_def(
+    "ErrorLine",
+    AUTHOR,
+    trigger_re=(
+        r"(?:^|[\[|] ?|- )(?:ERROR|CRITICAL|FATAL)(?:\]|: ?\S| +[|-])|[\d\])] (?:ERROR|CRITICAL|FATAL):? +[^\d\s|-]"
+        r"|^(?:[Ee]rror|[Ff]atal|[Ff]atal error|ERR!): \S|^[EF]\d{4} \d\d:\d\d:|: [EF] (?:external|tensorflow|xla)/"
+        r"|level=(?:error|fatal|critical)\b"
+        r"|\"(?:level|severity|levelname)\": ?\"(?:error|fatal|critical|ERROR|FATAL|CRITICAL)\""
+    ),
+    sources=("applog",),
+)
+def error_line(_job: JobIdentity, _captures: Mapping[str, str], line: str) -> OneLine:
+    """A line that calls itself an error: a fact, for the case that nothing else is known."""
+    return OneLine(None if _HARMLESS.search(line) else Emission("info", payload={"kind": _FACT}))
+
+
+@filter_def("ErrorLineOfLastResort", AUTHOR, priority=FilterPriority.LATE + 500)
+def error_line_of_last_resort(context: FilterContext) -> None:
+    """The first error line stands for the failure of a job of which no rule reads anything.
+
+    Not where any rule has read that very line, whatever became of it.
+    """
+    stream = context.event_stream
+    if context.job.state_class is not StateClass.FAILED or stream.bad() or stream.events(type=EventType.JOB_STOP):
+        return
+    facts = [event for event in stream.events(type=EventType.JOB_INFO) if event.payload.get("kind") == _FACT]
+    read = by_line(event for event in stream.events(source="applog") if event.payload.get("kind") != _FACT)
+    unread = [event for event in facts if not any(line in read for line in lines_of(event))]
+    if unread:
+        first = min(unread, key=_place)
+        stream.emit(event_type=EventType.BAD_NODE, rule="ErrorLineOfLastResort", derived_from=first, symptom=_UNREAD)
+
+
+def _place(event: Event) -> tuple[object, ...]:
+    stamp = event.first.timestamp
+    return stamp is None, stamp or 0, event.first.stream, event.first.line_num or 0

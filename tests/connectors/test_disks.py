@@ -97,3 +97,41 @@ def test_a_file_that_may_not_grow_is_told_and_keeps_what_it_has(tmp_path: Path, 
     written, _, reason = done.stdout.partition(" ")
     assert reason.startswith(f"output db: {tmp_path}/v.db: ")
     assert runs_in(tmp_path / "v.db") == int(written) > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("run", "--connector", "eca", "static", "job_id", "1", "--connector", "attribution", "data"), 1),
+        (("fleet", "start", "--connector", "eca", "static", "job_id", "1", "--connector", "attribution", "data"), 2),
+        (("fleet", "status", "--data"), 2),
+        (("replay", "--data"), 2),
+        (("serve", "--port", "0", "--data"), 2),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, tuple) else "",
+)
+def test_a_store_on_a_full_disk_is_refused_with_its_folder(
+    small_disk: Path, words: tuple[str, ...], status: int
+) -> None:
+    (small_disk / "filler").write_bytes(b"x" * (390 << 10))
+    (small_disk / "store").mkdir()
+    command = [sys.executable, "-m", "attribution_cli", *words, str(small_disk / "store")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)  # noqa: S603 -- ours
+    output = done.stdout + done.stderr
+    assert done.returncode == status, output
+    assert f"data {small_disk}/store: " in output
+    assert "expected a folder that can be written" in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(
+    "words", [("fleet", "status"), ("replay",), ("serve", "--port", "0")], ids=lambda words: words[0]
+)
+def test_a_store_that_may_not_be_made_is_refused_with_its_folder(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "file").write_text("in the way")
+    command = [sys.executable, "-m", "attribution_cli", *words]
+    home = {**os.environ, "HOME": str(tmp_path / "file"), "XDG_DATA_HOME": ""}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=home)  # noqa: S603 -- ours
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith(f"--data {tmp_path}/file/")
+    assert "Not a directory; expected a folder that can be written" in done.stderr

@@ -24,6 +24,7 @@ from attribution_blueprint.surfaces import Given, Slot, Surface
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
 from attribution_cli.fleet_view import FleetProgress, exit_status, show_summary
 from attribution_cli.run import stopped_by_signals, tell_of_nothing_to_read
+from attribution_cli.stores import telling_where
 from attribution_cli.terminal import complain, echo_json, log_level_option, log_to_terminal
 from attribution_lib.fields import is_identifier
 from attribution_service.errors import ServiceError
@@ -125,7 +126,7 @@ def _here(configuration: Configuration, run_id: str, *, again: bool, as_json: bo
 @contextmanager
 def _records(data: Path, service: AttributionConnector) -> Iterator[tuple[RunRows, Service | None]]:
     """Where the run's record is kept, and the verdicts where they are made here: unlike sessions, on the disk."""
-    with local_store(data) as store:
+    with telling_where(data), local_store(data) as store:
         verdicts = replace(service.service, store=store) if isinstance(service, InProcessAttribution) else None
         yield RunRows.of(store, time.time), verdicts
 

@@ -21,6 +21,7 @@ from attribution_blueprint.local_server import is_loopback
 from attribution_blueprint.local_service import Serving, serving
 from attribution_blueprint.places import data_folder
 from attribution_blueprint.sample_cases import sample_folder
+from attribution_cli.stores import telling_where
 from attribution_cli.terminal import log_level_option
 from attribution_lib.errors import AttributionError
 from attribution_service.errors import ServiceError
@@ -91,7 +92,7 @@ def _serve(how: Serving, log_level: str) -> None:
     if not is_loopback(how.host) and (not how.token or how.lambda_api):
         _refuse(f"--host {how.host}: another address than loopback needs --token, and takes no --lambda-api")
     try:
-        with serving(how) as server:
+        with telling_where(how.data), serving(how) as server:
             logging.getLogger(LOGGER).setLevel(log_level.upper())
             with _stopped_by_signals(server):  # before anybody is told, and may send one
                 click.echo(f"serving http://{how.host}:{server.port}/v2 from {how.data}", err=True)
@@ -110,12 +111,10 @@ def _shows(how: Serving) -> str:
 
 
 def _explained(error: OSError, how: Serving) -> str:
-    """What to do about an address or a folder that cannot be had."""
-    if error.filename is None:
-        return f"{how.host}:{how.port}: {error.strerror or error}; give another --port (0 takes any free one) or --host"
-    if not str(error.filename).startswith(str(how.data)):
+    """What to do about an address that cannot be had."""
+    if error.filename is not None:
         return str(error)
-    return f"--data {how.data}: {error.filename}: {error.strerror}; expected a folder that can be written"
+    return f"{how.host}:{how.port}: {error.strerror or error}; give another --port (0 takes any free one) or --host"
 
 
 @contextmanager

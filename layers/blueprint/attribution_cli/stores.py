@@ -4,23 +4,46 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from attribution_blueprint.errors import EvidenceError
 from attribution_blueprint.places import data_folder
+from attribution_service.errors import StoreError
 from attribution_service.stores.local import local_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from attribution_service.ports import Store
 
-__all__ = ["chosen_store", "recorded_store"]
+__all__ = ["chosen_store", "recorded_store", "telling_where"]
 
 _BUCKET = "ATTRIBUTION_BUCKET"
+
+
+@contextmanager
+def telling_where(folder: Path) -> Iterator[None]:
+    """What a local store cannot do, with the folder that it is in and what to do (``EvidenceError``)."""
+    try:
+        yield
+    except (StoreError, OSError) as error:
+        reason = str(error) if isinstance(error, StoreError) else _in_folder(error, folder)
+        if not reason:
+            raise
+        msg = f"--data {folder}: {reason}; expected a folder that can be written, on a disk with room"
+        raise EvidenceError(msg) from error
+
+
+def _in_folder(error: OSError, folder: Path) -> str:
+    """What is wrong with the folder, something in it or above it; empty for anything else."""
+    if not isinstance(error.filename, str):
+        return ""
+    place = Path(error.filename)
+    ours = place.is_relative_to(folder) or folder.is_relative_to(place)
+    return f"{place}: {error.strerror}" if ours else ""
 
 
 @contextmanager
@@ -34,7 +57,8 @@ def chosen_store(data: Path | None) -> Iterator[Store]:
             raise click.ClickException(msg) from error
         yield deployed_store(os.environ)
         return
-    with local_store(data or data_folder()) as store:
+    folder = data or data_folder()
+    with telling_where(folder), local_store(folder) as store:
         yield store
 
 

@@ -52,7 +52,7 @@ class InProcessAttribution:
         try:
             # Sessions here live as long as one context's turn: after a power failure the run is repeated anyway.
             self._back_end = open_local(folder, durable=False)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, ServiceError) as error:
             msg = f"[attribution] data {folder}: cannot be opened ({error}); expected a folder that can be written"
             raise AttributionFailedError(msg) from error
         rules = Path(settings.rules) if settings.rules else None

@@ -50,9 +50,10 @@ cascade(
 cascade(
     "ContainerStorageExplainsMissingImage",
     author=AUTHOR,
-    docs="An image file that the plug-in itself could not write or read back is missing afterwards: not a wrong name.",
+    docs="""What the plug-in itself could not write is missing afterwards, and its refused write is no fault of the
+    program: not a wrong name, not the program's rights.""",
     causes=["Container storage of the node not usable"],
-    consequences=["Image reference wrong"],
+    consequences=["Image reference wrong", "Filesystem permission denied"],
     scope=CascadeScope.JOB,
     order=Order.ANY,
     priority=RefinerPriority.FINAL + 448,

@@ -125,10 +125,14 @@ class PastClosedFiles:
 
 @contextmanager
 def local_folder_store(
-    folder: Path, clock: Callable[[], float] = time.time, *, durable: bool = True
+    folder: Path,
+    clock: Callable[[], float] = time.time,
+    *,
+    durable: bool = True,
+    step: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Store]:
     """A store in a folder."""
-    back_end = open_local(folder, clock=clock, durable=durable)
+    back_end = open_local(folder, clock=clock, durable=durable, step=step)
     try:
         yield back_end.store
     finally:

@@ -59,8 +59,10 @@ class Plan:
 class Torture:
     """One run over one store."""
 
-    def __init__(self, store: Store, folder: Path, plan: Plan) -> None:
+    def __init__(self, store: Store, folder: Path, plan: Plan, within: CrashPlan | None = None) -> None:
+        """``within``: the plan of crashes inside of the store's own commits, if it has such."""
         self.plan = plan
+        self.within = within
         self.ledger = Ledger(plan.sessions)
         self.crashes = CrashPlan(plan.crash, plan.seed)
         self.rules = [marking_engine(folder / f"rules{version}", version) for version in (0, 1)]
@@ -89,6 +91,8 @@ class Torture:
         self.done.set()
         for thread in others:
             thread.join()
+        if self.within is not None:
+            self.within.probability = 0.0
         for session in range(self.plan.sessions):
             self._check(self.calm, session)
         self.ledger.check_answers()
@@ -256,12 +260,14 @@ def main() -> int:
     options = parser.parse_args()
     folder = fast_folder()
     started = time.perf_counter()
-    with local_folder_store(folder / "store") as store:
+    within = CrashPlan(options.crash / 4, options.seed)
+    with local_folder_store(folder / "store", step=within.point) as store:
         plan = Plan(operations=options.operations, seed=options.seed, crash=options.crash)
-        torture = Torture(store, folder, plan)
+        torture = Torture(store, folder, plan, within)
         ledger = torture.run()
     elapsed = time.perf_counter() - started
-    print(f"seed {options.seed}: {dict(ledger.counts)}, {torture.crashes.crashes} crashes, {elapsed:.0f} s")  # noqa: T201
+    crashes = f"{torture.crashes.crashes} crashes, {within.crashes} amid commits"
+    print(f"seed {options.seed}: {dict(ledger.counts)}, {crashes}, {elapsed:.0f} s")  # noqa: T201
     print(f"{len(ledger.violations)} violations", *ledger.violations[:20], sep="\n")  # noqa: T201
     return 1 if ledger.violations else 0
 

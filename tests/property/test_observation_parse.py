@@ -94,6 +94,13 @@ def test_entries_decoded_piece_by_piece_are_those_of_the_whole(
         _is_read_as(typed, entries)
 
 
+@pytest.mark.parametrize("gap", ["", " ", "\r\n\t"])
+def test_a_list_that_begins_with_a_bare_line_is_left_to_the_general_reader(gap: str) -> None:
+    body = f'{{"source":"applog","format":"text","entry_timeseries":[{gap}"bare",{{"line":"x"}}]}}'.encode()
+    assert read_typed_body(body) is None
+    assert parse_observation(body).text == b"bare\nx\n"
+
+
 def _is_read_as(typed: TypedEntries, entries: list[Any]) -> None:
     canonical = bytearray()
     assert typed.read(canonical.extend)
@@ -109,6 +116,16 @@ def _is_read_as(typed: TypedEntries, entries: list[Any]) -> None:
 def test_the_canonical_form_says_the_same_and_is_its_own_canonical_form(value: Any) -> None:
     text = canonical_json(value)
     assert canonical_json(json.loads(text)) == text
+
+
+@given(_JSON)
+def test_the_canonical_form_of_a_value_is_the_same_alone_and_within_a_list(value: Any) -> None:
+    assert canonical_json([value]) == b"[" + canonical_json(value) + b"]"
+
+
+@given(st.dictionaries(st.text(), st.none() | st.text() | st.integers()))
+def test_the_canonical_form_of_a_plain_object_is_the_same_alone_and_within_a_list(value: dict[str, Any]) -> None:
+    assert canonical_json([value]) == b"[" + canonical_json(value) + b"]"
 
 
 @pytest.mark.parametrize(

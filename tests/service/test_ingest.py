@@ -18,14 +18,11 @@ from attribution_service.errors import (
     UnsupportedMediaError,
 )
 from attribution_service.ingest import ingest
-from attribution_service.records import batch_sk, session_pk
+from attribution_service.records import session_pk
 from attribution_service.service import EVERYTHING, Caller
-from attribution_service.sessions import delete_session
 from service_kit import body_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from service_kit import World
 
 SECRET = "hf_abcdefghijklmnopqrstuvwxyz0123"  # noqa: S105 -- the shape of one
@@ -165,11 +162,13 @@ def test_secrets_are_in_no_object(world: World, folder: Any) -> None:
     assert world.send(*entries).redacted == 3
     assert world.send(f"PART BROKE {SECRET}", stream="b.log").redacted == 1
     world.verdict()
-    for path in folder.rglob("*"):
-        if path.is_file():
-            data = path.read_bytes()
-            plain = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
-            assert SECRET.encode() not in plain, path
+    objects = world.service.store.objects
+    stored = {info.key: objects.get(info.key) for info in objects.list("")}
+    assert any("/raw/" in key for key in stored)
+    stored |= {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for place, data in stored.items():
+        plain = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+        assert SECRET.encode() not in plain, place
 
 
 def test_labels_of_metrics_are_masked(world: World) -> None:
@@ -177,79 +176,6 @@ def test_labels_of_metrics_are_masked(world: World) -> None:
     series = {"metric": {"__name__": "up", "instance": "https://me:geheim@n1:9100"}, "values": [[1780000000, "1"]]}
     receipt = world.send(series, source="node_metrics", format="prometheus_matrix")
     assert (receipt.lines, receipt.redacted) == (1, 1)
-
-
-def test_a_session_deleted_while_a_batch_was_extracted_answers_404(world: World) -> None:
-    """The look back after the commit: nobody would ever see the batch, so nobody is told that it was taken."""
-    world.open()
-    put = world.service.store.sessions.put
-    table = Intercepted(world.service.store.sessions, lambda: delete_session(world.service, EVERYTHING, "s"))
-    service = world.service
-    object.__setattr__(service.store, "sessions", table)
-    with pytest.raises(NotFoundError):
-        world.send("PART BROKE")
-    assert world.listed() == []
-    assert service.store.sessions.count(session_pk("s"), batch_sk("")) == 0
-    assert put
-
-
-class Intercepted:
-    """A table that lets something happen just before a batch is committed."""
-
-    def __init__(self, inner: Any, action: Callable[[], None]) -> None:
-        self._inner = inner
-        self._action = action
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    def put(self, item: Any, **condition: Any) -> None:
-        if item["sk"].startswith("BATCH#"):
-            self._action()
-        self._inner.put(item, **condition)
-
-
-def test_a_session_replaced_while_a_batch_was_extracted_does_not_get_it(world: World) -> None:
-    world.open()
-
-    def replace() -> None:
-        delete_session(world.service, EVERYTHING, "s")
-        world.open()
-
-    object.__setattr__(world.service.store, "sessions", Intercepted(world.service.store.sessions, replace))
-    with pytest.raises(NotFoundError):
-        world.send("PART BROKE")
-    assert world.verdict()["based_on"]["batches"] == 0
-
-
-def test_a_commit_that_was_sent_twice_is_acknowledged_once(world: World) -> None:
-    """As when the client library repeats a write whose answer was lost."""
-    world.open()
-
-    class Twice(Intercepted):
-        def put(self, item: Any, **condition: Any) -> None:
-            self._inner.put(item, **condition)
-            self._inner.put(item, **condition)
-
-    object.__setattr__(world.service.store, "sessions", Twice(world.service.store.sessions, lambda: None))
-    assert world.send("PART BROKE").events == 1
-
-
-def test_a_batch_whose_client_crashed_between_put_and_commit_is_taken_on_the_next_try(world: World) -> None:
-    world.open()
-    boom = RuntimeError("power cut")
-
-    def crash() -> None:
-        raise boom
-
-    intact = world.service.store.sessions
-    object.__setattr__(world.service.store, "sessions", Intercepted(intact, crash))
-    with pytest.raises(RuntimeError, match="power cut"):
-        world.send("PART BROKE")
-    object.__setattr__(world.service.store, "sessions", intact)
-    assert world.verdict()["based_on"]["batches"] == 0
-    assert world.send("PART BROKE").events == 1
-    assert world.verdict()["based_on"]["batches"] == 1
 
 
 @pytest.mark.parametrize("given", [2, 3], ids=["at the limit", "one over"])

@@ -109,6 +109,42 @@ def test_a_put_succeeds_however_often_its_neighbours_are_removed(store: Store) -
     assert list(store.objects.list("a/")) == []
 
 
+def test_a_batch_is_its_object_and_its_item(store: Store) -> None:
+    store.put_batch(KEY, b"spill", {"pk": "p", "sk": "s", "n": 1})
+    assert store.objects.get(KEY) == b"spill"
+    assert store.sessions.get("p", "s") == {"pk": "p", "sk": "s", "n": 1}
+
+
+def test_a_batch_whose_item_is_there_is_refused_and_changes_nothing(store: Store) -> None:
+    store.put_batch(KEY, b"spill", {"pk": "p", "sk": "s", "n": 1})
+    with pytest.raises(ItemExistsError):
+        store.put_batch(KEY, b"another", {"pk": "p", "sk": "s", "n": 2})
+    assert store.objects.get(KEY) == b"spill"
+    assert store.sessions.get("p", "s") == {"pk": "p", "sk": "s", "n": 1}
+
+
+def test_a_batch_takes_the_object_that_an_earlier_try_left(store: Store) -> None:
+    store.objects.put(KEY, b"spill", if_absent=True)
+    store.put_batch(KEY, b"spill", {"pk": "p", "sk": "s"})
+    assert store.sessions.get("p", "s") is not None
+
+
+def test_one_of_many_batches_of_one_id_wins(store: Store) -> None:
+    def put(number: int) -> bool:
+        try:
+            store.put_batch(f"{KEY}{number % 2}", b"spill", {"pk": "p", "sk": "s", "n": number})
+        except ItemExistsError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        won = list(pool.map(put, range(16)))
+    found = store.sessions.get("p", "s")
+    assert won.count(True) == 1
+    assert found is not None
+    assert found["n"] == won.index(True)
+
+
 def test_an_upload_url_names_what_must_be_sent(store: Store) -> None:
     sha256 = hashlib.sha256(b"body").hexdigest()
     put = store.objects.presign_put(KEY, size=4, sha256=sha256, content_type="text/plain", expires_in=60)

@@ -81,7 +81,7 @@ def serving(how: Serving, environment: Mapping[str, str] = os.environ) -> Iterat
             service.engine()  # rules that do not load are told now, not to the first client
             with reading(place, service) as reader, _kept_house(service, back_end):
                 library = Library(reader, service.engine, service.clock, lambda: sample_cases(sample_folder()))
-                host = Host(service, access, write_metrics=lambda _: None)
+                host = Host(service, access, write_metrics=None)
                 server.gateway = Gateway(deployment, deployment.load(), host, library)
                 server.accept_upload = lambda token, body: back_end.uploads.accept(token, body, back_end.store.objects)
                 yield server

@@ -17,7 +17,7 @@ from attribution_service.errors import (
 )
 from attribution_service.live import keys_of, stored_session
 from attribution_service.model import Receipt
-from attribution_service.ports import ItemChangedError, ItemExistsError, ObjectExistsError
+from attribution_service.ports import ItemChangedError, ItemExistsError
 from attribution_service.records import SESSION_SK, Batch, batch_sk, session_pk
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ def commit(service: Service, session: Session, identity: Identity, extracted: Ex
     session went away meanwhile.
     """
     spill = keys_of(session).spill(identity.observation_id, identity.raw_sha, rules_digest)
-    with suppress(ObjectExistsError):  # a retry, or what a crash left: the same bytes
-        service.store.objects.put(spill, extracted.spill, if_absent=True)
     batch = Batch(
         attributor_id=session.attributor_id,
         generation=session.generation,
@@ -71,7 +69,7 @@ def commit(service: Service, session: Session, identity: Identity, extracted: Ex
         crashes=extracted.crashes,
     )
     try:
-        service.store.sessions.put(batch.item(), if_absent=True)
+        service.store.put_batch(spill, extracted.spill, batch.item())
     except ItemExistsError:
         known = known_batch(service, session, identity.observation_id)
         if known is None or known.nonce != batch.nonce:

@@ -1,11 +1,12 @@
 """What the service needs of a back end: objects and items; ``stores.aws`` and ``stores.local`` implement both.
 
 The service owns the workflow; an adapter owns nothing but the calls. Only single conditional writes are asked for: no
-transactions, no locks, no sequence numbers.
+transactions, no locks, no sequence numbers. (``Store.put_batch`` is two of them, which a back end may do as one.)
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -170,3 +171,12 @@ class Store:
     objects: ObjectStore
     sessions: ItemTable
     verdicts: ItemTable
+
+    def put_batch(self, spill: str, body: bytes, item: Item) -> None:
+        """Store the object if absent (what is there is the same), then the item of ``sessions``; ``ItemExistsError``.
+
+        A back end may do both at once; the item is never there without the object.
+        """
+        with suppress(ObjectExistsError):
+            self.objects.put(spill, body, if_absent=True)
+        self.sessions.put(item, if_absent=True)

@@ -77,12 +77,10 @@ def read_header(fields: Mapping[str, Any], check: FieldChecker) -> Header | None
 
 
 def _member(given: Mapping[str, Any], key: str, kind: type[Source | ObservationFormat], check: FieldChecker) -> Any:
-    value = given.get(key)
-    known = [member.value for member in kind]
-    if value is None:
-        check.fault(key, "missing", "one of " + ", ".join(known))
-    elif not isinstance(value, str) or value not in known:
-        check.fault(key, f"{str(value)[:60]!r} is not known", "one of " + ", ".join(known))
-    else:
+    value: Any = given.get(key)
+    try:
         return kind(value)
-    return None
+    except ValueError:
+        expected = "one of " + ", ".join(member.value for member in kind)
+        check.fault(key, "missing" if value is None else f"{str(value)[:60]!r} is not known", expected)
+        return None

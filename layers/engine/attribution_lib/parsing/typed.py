@@ -56,6 +56,7 @@ _BODY, _LIST, _LINES, _ENCODER = Decoder(_Body), Decoder(list[_Entry]), Decoder(
 _GAP = rb"[ \t\r\n]*+"
 # Quotes within a string are escaped, so neither of these can lie in one.
 _ENTRIES = re.compile(rb'"entry_timeseries"' + _GAP + rb":" + _GAP + rb"\[")
+_BARE_LINE = re.compile(_GAP + rb'"')
 _BETWEEN = re.compile(rb"\}" + _GAP + rb"(,)" + _GAP + rb"\{" + _GAP + rb'"(?:line|node|rank|ts)"')
 _REFUSED = (DecodeError, ValidationError, UnicodeDecodeError, RecursionError)
 
@@ -120,7 +121,7 @@ class TypedEntries:
 def read_typed_body(data: bytes, *, piece: int = _PIECE) -> tuple[dict[str, Any], TypedEntries] | None:
     """Header fields of a JSON body, and its entries; None when it holds anything but plain log entries."""
     found = _ENTRIES.search(data)
-    if found is None:
+    if found is None or _BARE_LINE.match(data, found.end()):
         return None
     start = found.end()
     for end in _last_brackets(data, start):

@@ -35,7 +35,8 @@ class Host:
 
     service: Service
     access: Access = field(default_factory=Access)
-    write_metrics: Callable[[str], None] = _print_line
+    write_metrics: Callable[[str], None] | None = _print_line
+    """Takes each line of counts; None where nobody reads them."""
 
 
 def host_of(context: Any) -> Host:

@@ -45,11 +45,12 @@ class Meter:
         bag = self.counts.setdefault(tuple(sorted(dimensions.items())), {})
         bag[metric] = bag.get(metric, 0) + value
 
-    def flush(self, write: Callable[[str], None], at: float) -> None:
-        """Write what was counted as lines stamped ``at`` (seconds since the epoch)."""
+    def flush(self, write: Callable[[str], None] | None, at: float) -> None:
+        """Write what was counted as lines stamped ``at`` (seconds since the epoch), if there is whom to write to."""
         # Powertools' Metrics collects on a singleton, which the threads of the local server would share.
-        for line in self._lines(int(at * 1000)):
-            write(line)
+        if write is not None:
+            for line in self._lines(int(at * 1000)):
+                write(line)
         self.counts.clear()
 
     def _lines(self, stamp: int) -> Iterator[str]:

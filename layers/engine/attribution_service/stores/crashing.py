@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["CrashPlan", "InjectedCrashError", "crashing_store"]
 
 
+_EVEN = 0.5
+
+
 class InjectedCrashError(Exception):
     """The process "died" here; whoever called gets no answer and the service cleans nothing up."""
 
@@ -45,14 +48,35 @@ class CrashPlan:
             self.crashes += 1
         raise InjectedCrashError(where)
 
+    def toss(self) -> bool:
+        """One of two ways, by the dice."""
+        with self._lock:
+            return self._random.random() < _EVEN
+
 
 def crashing_store(store: Store, plan: CrashPlan) -> Store:
     """The store with a crash point before and after each of its writes."""
-    return Store(
+    return _CrashingStore(
         _CrashingObjects(store.objects, plan),
         _CrashingTable(store.sessions, plan),
         _CrashingTable(store.verdicts, plan),
+        store,
+        plan,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _CrashingStore(Store):
+    inner: Store
+    plan: CrashPlan
+
+    def put_batch(self, spill: str, body: bytes, item: Item) -> None:
+        """As the wrapped store does it, or as two writes that a crash may part."""
+        if self.plan.toss():
+            return Store.put_batch(self, spill, body, item)
+        self.plan.point(f"before batch {item['sk']}")
+        self.inner.put_batch(spill, body, item)
+        return self.plan.point(f"after batch {item['sk']}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,185 +1,146 @@
-"""Objects as files of a folder: written beside, synced, then linked or moved into place, so that none is ever partial.
+"""Objects of the local store: small ones are rows of its database, others files. Readers see no difference.
 
-Safe for any number of threads and processes on one file system that has hard links.
+A key is one or the other. Both kinds are written under the database's write lock, which every process has to take, so
+that a put-if-absent of one kind cannot miss one of the other. Should a crash leave both, the row is the object: a file
+beside it was never acknowledged, or is older.
 """
 
 from __future__ import annotations
 
+import io
 import os
-import re
-import shutil
-import uuid
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from itertools import islice
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from attribution_service.errors import StoreError
 from attribution_service.ports import ObjectExistsError, ObjectInfo, ObjectMissingError
+from attribution_service.stores.local_files import require_names, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    import sqlite3
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from attribution_service.ports import PresignedPut
+    from attribution_service.stores.local_files import ObjectFiles
+    from attribution_service.stores.local_rows import ObjectRows
     from attribution_service.stores.local_uploads import LocalUploads
+    from attribution_service.stores.local_writer import LocalDatabase
 
-__all__ = ["LocalObjects"]
+__all__ = ["SMALL", "LocalObjects"]
 
-_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+=-]{0,254}")
-_ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+SMALL = 64 << 10
+"""The largest object that is a row, in bytes: up to about here SQLite is as fast as a file, without its syncs."""
+_TOGETHER = 500
+"""Objects removed in one transaction: others wait for it."""
+_Found = TypeVar("_Found")
 
 
 class LocalObjects:
-    """An ``ObjectStore`` in ``folder``; ``uploads`` hands out its one-time URLs.
+    """An ``ObjectStore``; ``uploads`` hands out its one-time URLs."""
 
-    Unless ``durable``, what was put may be gone, or empty, once the machine (not the process) has crashed.
-    """
-
-    def __init__(self, folder: Path, uploads: LocalUploads, *, durable: bool = True) -> None:
-        self._sync = _sync if durable else _left_to_the_system
-        self._sync_file = os.fsync if durable else _left_to_the_system
-        self._root = folder / "objects"
-        self._drafts = folder / "drafts"
+    def __init__(self, database: LocalDatabase, rows: ObjectRows, files: ObjectFiles, uploads: LocalUploads) -> None:
+        self._database = database
+        self._rows = rows
+        self._files = files
         self._uploads = uploads
-        for path in (self._root, self._drafts):
-            path.mkdir(parents=True, exist_ok=True)
 
     def put(self, key: str, body: bytes | BinaryIO, *, if_absent: bool = False) -> None:
-        """Durable when it returns: content, name and the folders on the way are synced."""
-        path = self._path(key)
-        draft = self._drafts / uuid.uuid4().hex
-        with _translated("put", key):
-            try:
-                self._write(draft, body)
-                self._place(draft, path, if_absent=if_absent)
-            except FileExistsError:
-                with suppress(FileNotFoundError):
-                    self._sync(
-                        path.parent
-                    )  # whoever was first may not have come to this yet, and the caller builds on it
-                raise ObjectExistsError(key) from None
-            finally:
-                with suppress(FileNotFoundError):
-                    draft.unlink()
+        """Durable when it returns."""
+        require_names(key)
+        small = _small(body)
+        if small is None:
+            self._put_file(key, body, if_absent=if_absent)
+        elif if_absent:
+            if not self._database.run(lambda connection: self.insert(connection, key, small)):
+                raise ObjectExistsError(key)
+        else:
+            self._database.run(lambda connection: self._rows.replace(connection, key, small))
+            self._drop_file_beside_row(key)
+
+    def insert(self, connection: sqlite3.Connection, key: str, body: bytes) -> bool:
+        """Put a small object within a transaction unless there is one; whether it was put."""
+        return not self._files.has(key) and self._rows.insert(connection, key, body)
 
     def get(self, key: str) -> bytes:
         """The whole body."""
-        with _translated("get", key):
-            return self._path(key).read_bytes()
+        return self._found(key, self._rows.get, self._files.get)
 
     def open(self, key: str) -> BinaryIO:
         """The body as a stream."""
-        with _translated("open", key):
-            return self._path(key).open("rb")
+        return self._found(key, self._opened_row, self._files.open)
 
     def head(self, key: str) -> ObjectInfo:
         """Size without reading."""
-        with _translated("head", key):
-            path = self._path(key)
-            if path.is_dir():
-                raise ObjectMissingError(key)
-            return ObjectInfo(key, path.stat().st_size)
+        return ObjectInfo(key, self._found(key, self._rows.size, self._files.size))
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
         """By key, as a snapshot: what is removed meanwhile is left out."""
-        base = self._root / prefix.rpartition("/")[0]
-        found: list[ObjectInfo] = []
-        with _translated("list", prefix):
-            for folder, _, names in os.walk(base):
-                for name in names:
-                    path = Path(folder, name)
-                    key = path.relative_to(self._root).as_posix()
-                    if key.startswith(prefix):
-                        with suppress(FileNotFoundError):
-                            found.append(ObjectInfo(key, path.stat().st_size))
-        yield from sorted(found, key=lambda info: info.key)
+        found = {info.key: info for info in self._files.list(prefix)}
+        found.update((info.key, info) for info in self._rows.list(prefix))
+        yield from sorted(found.values(), key=lambda info: info.key)
 
     def delete(self, key: str) -> None:
-        """Remove the file, and the folders that it leaves empty."""
-        path = self._path(key)
-        with _translated("delete", key), suppress(*_ABSENT):
-            path.unlink()
-            for folder in path.parents:
-                if folder == self._root:
-                    break
-                try:
-                    folder.rmdir()
-                except OSError:  # not empty, or another process was here first
-                    break
+        """Remove an object of either kind."""
+        self.delete_all([key])
 
     def delete_all(self, keys: Iterable[str]) -> int:
-        """One after the other."""
-        count = 0
-        for key in keys:
-            self.delete(key)
-            count += 1
+        """Files one after the other, rows many at once."""
+        count, rest = 0, iter(keys)
+        while block := list(islice(rest, _TOGETHER)):
+            for key in block:
+                require_names(key)
+                self._files.delete(key)  # first: what is left beside a row must not come to light
+            self._remove_rows(block)
+            count += len(block)
         return count
 
     def presign_put(self, key: str, *, size: int, sha256: str, content_type: str, expires_in: int) -> PresignedPut:
         """A one-time URL of the local server."""
-        self._path(key)
-        with _translated("presign", key):
+        require_names(key)
+        with translated("presign", key):
             return self._uploads.issue(key, size=size, sha256=sha256, content_type=content_type, expires_in=expires_in)
 
-    def _path(self, key: str) -> Path:
-        parts = key.split("/")
-        if not all(_PART.fullmatch(part) for part in parts):
-            raise StoreError(f"object key {key[:200]!r}: a part of it is no name")
-        return self._root.joinpath(*parts)
+    def _found(self, key: str, row: Callable[[str], _Found | None], file: Callable[[str], _Found]) -> _Found:
+        require_names(key)
+        found = row(key)
+        if found is not None:
+            return found
+        try:
+            return file(key)
+        except ObjectMissingError:
+            found = row(key)  # a small body may have taken a large one's place between the two looks
+            if found is None:
+                raise
+            return found
 
-    def _place(self, draft: Path, path: Path, *, if_absent: bool) -> None:
-        """Give the draft its name; the folder may be removed by a delete at any moment, then it is made again."""
-        for _ in range(100):
-            try:
-                self._make_folders(path.parent)
-                if if_absent:
-                    os.link(draft, path)
-                else:
-                    draft.replace(path)
-            except FileNotFoundError:
-                continue
-            with suppress(FileNotFoundError):  # it was removed as soon as it was there, and its folder with it
-                self._sync(path.parent)
-            return
-        raise StoreError(f"object {path.name!r}: its folder vanishes again and again; is it being removed?")
+    def _opened_row(self, key: str) -> BinaryIO | None:
+        body = self._rows.get(key)
+        return None if body is None else io.BytesIO(body)
 
-    def _write(self, path: Path, body: bytes | BinaryIO) -> None:
-        with path.open("xb") as file:
-            if isinstance(body, bytes):
-                file.write(body)
-            else:
-                shutil.copyfileobj(body, file, 1 << 20)
-            file.flush()
-            self._sync_file(file.fileno())
+    def _remove_rows(self, keys: Sequence[str]) -> None:
+        self._database.run(lambda connection: self._rows.remove(connection, keys))
 
-    def _make_folders(self, folder: Path) -> None:
-        """Make what is missing on the way down and sync the names of what was made."""
-        missing: list[Path] = []
-        while folder != self._root and not folder.is_dir():
-            missing.append(folder)
-            folder = folder.parent
-        for path in reversed(missing):
-            path.mkdir(exist_ok=True)
-            self._sync(path.parent)
+    def _put_file(self, key: str, body: bytes | BinaryIO, *, if_absent: bool) -> None:
+        with self._files.draft(key, body) as draft, self._database.alone() as connection:
+            if if_absent and self._rows.has(connection, key):
+                raise ObjectExistsError(key)
+            self._files.place(draft, key, if_absent=if_absent)
+            self._rows.remove(connection, [key])
+
+    def _drop_file_beside_row(self, key: str) -> None:
+        """After a small body has taken a large one's place; unless a large one has come back meanwhile."""
+        if self._files.has(key):
+            with self._database.alone() as connection:
+                if self._rows.has(connection, key):
+                    self._files.delete(key)
 
 
-def _left_to_the_system(_: object) -> None:
-    """Whatever it is reaches the disk when the system comes to it."""
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def _translated(action: str, key: str) -> Iterator[None]:
-    """The operating system's errors as the port's; nothing of them passes."""
-    try:
-        yield
-    except _ABSENT as error:
-        raise ObjectMissingError(key) from error
-    except OSError as error:
-        raise StoreError(f"{action} {key[:200]!r}: {error.strerror or error}") from error
+def _small(body: bytes | BinaryIO) -> bytes | None:
+    """The body if it is small; of a file only what is needed to know is read, and its position kept if it is large."""
+    if isinstance(body, bytes):
+        return body if len(body) <= SMALL else None
+    start = body.tell()
+    found = body.read(SMALL + 1)
+    if len(found) <= SMALL:
+        return found
+    body.seek(start, os.SEEK_SET)
+    return None

@@ -20,6 +20,7 @@ __all__ = ["MAX_ITEM_BYTES", "LocalTable", "table_schema"]
 
 MAX_ITEM_BYTES = 400_000
 """What the other back end holds, so that nothing works here and fails there."""
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
 _BLOCK = 1_000
 _LAST = "\U0010ffff"
 
@@ -50,16 +51,18 @@ class LocalTable:
 
     def put(self, item: Item, *, if_absent: bool = False, or_before: tuple[str, int] | None = None) -> None:
         """Store an item; see the port."""
-        document = _document(item)
-        statement = f"INSERT INTO {self._table} (pk, sk, doc) VALUES (?, ?, ?) ON CONFLICT (pk, sk) DO "  # noqa: S608 -- our table's name
-        values: list[Any] = [item["pk"], item["sk"], document]
+        taken, more = "NOTHING" if if_absent else "UPDATE SET doc = excluded.doc", []
         if or_before is not None:
-            statement += "UPDATE SET doc = excluded.doc WHERE json_extract(doc, ?) < ?"
-            values += [f"$.{or_before[0]}", or_before[1]]
-        else:
-            statement += "NOTHING" if if_absent else "UPDATE SET doc = excluded.doc"
-        if self._database.write(statement, values) == 0:
+            taken = "UPDATE SET doc = excluded.doc WHERE json_extract(doc, ?) < ?"
+            more = [f"$.{or_before[0]}", or_before[1]]
+        statement, values = self.insertion(item, taken)
+        if self._database.write(statement, [*values, *more]) == 0:
             raise ItemExistsError(item["sk"])
+
+    def insertion(self, item: Item, taken: str = "NOTHING") -> tuple[str, list[Any]]:
+        """The statement that adds an item, and its values; ``taken`` is what it does where the key is."""
+        statement = f"INSERT INTO {self._table} (pk, sk, doc) VALUES (?, ?, ?) ON CONFLICT (pk, sk) DO {taken}"  # noqa: S608 -- our table's name
+        return statement, [item["pk"], item["sk"], _document(item)]
 
     def update(self, pk: str, sk: str, changes: Mapping[str, Any], *, expect: Mapping[str, Any]) -> None:
         """Set attributes of an item that holds what is expected."""
@@ -166,7 +169,7 @@ def _condition(expect: Mapping[str, Any]) -> tuple[str, list[Any]]:
 
 def _document(item: Item) -> str:
     values = {name: value for name, value in item.items() if name not in ("pk", "sk") and value is not None}
-    document = json.dumps(values, separators=(",", ":"))
+    document = _COMPACT.encode(values)
     if len(document) > MAX_ITEM_BYTES:
         raise StoreError(f"item {item['pk']} {item['sk']}: {len(document)} bytes; at most {MAX_ITEM_BYTES}")
     return document

@@ -1,53 +1,60 @@
 """One SQLite file for threads and processes: reads on pooled connections, writes grouped into shared commits.
 
-Every write is one conditional statement that stands alone. Writers queue; whoever gets the lock runs everything that is
-queued in one transaction, so that many threads pay for one sync. A write is acknowledged after its commit only.
+Writers queue what they want done; whoever gets the lock does everything that is queued in one transaction, so that many
+threads pay for one sync. A write is acknowledged after its commit only.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager
-from dataclasses import dataclass
-from queue import Empty, LifoQueue
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from attribution_service.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["LocalDatabase"]
 
 _WAIT_SECONDS = 30
+_Result = TypeVar("_Result")
 
 
-@dataclass(slots=True)
-class _Write:
-    statement: str
-    values: Sequence[Any]
-    changed: int = -1
-    """Rows changed, once committed."""
-    error: Exception | None = None
+class _Write(Generic[_Result]):
+    """What one thread wants done, and what became of it."""
 
-    @property
-    def done(self) -> bool:
-        return self.changed >= 0 or self.error is not None
+    __slots__ = ("done", "error", "result", "work")
+
+    def __init__(self, work: Callable[[sqlite3.Connection], _Result]) -> None:
+        self.work = work
+        self.done = False
+        self.result: _Result | None = None
+        self.error: BaseException | None = None
 
 
 class LocalDatabase:
     """A database file with write-ahead log and full syncs; ``schema`` is made if it is not there.
 
     Unless ``durable``, the last writes may be gone once the machine (not the process) crashed; the file stays whole.
+    ``step`` is told how far a commit has come ("gathered", "written", "committed"): a drill may end it there.
     """
 
-    def __init__(self, path: Path, schema: Sequence[str], *, durable: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        schema: Sequence[str],
+        *,
+        durable: bool = True,
+        step: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._path = path
         self._synchronous = "FULL" if durable else "NORMAL"
-        self._idle: LifoQueue[sqlite3.Connection] = LifoQueue()
-        self._queue: list[_Write] = []
+        self._step = step
+        self._idle: list[sqlite3.Connection] = []
+        self._queue: list[_Write[Any]] = []
         self._queue_lock = Lock()
         self._writer_lock = Lock()
         self._all: list[sqlite3.Connection] = []
@@ -66,12 +73,26 @@ class LocalDatabase:
 
     def rows(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """The rows of a query, as of one moment, with everything that was acknowledged before."""
-        with self._reader() as connection:
-            return connection.execute(query, values).fetchall()
+        with _translated("read"):
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = self._connect()
+            try:
+                return connection.execute(query, values).fetchall()
+            finally:
+                self._idle.append(connection)
 
     def write(self, statement: str, values: Sequence[Any]) -> int:
         """How many rows the statement changed; committed when this returns."""
-        own = _Write(statement, values)
+        return self.run(lambda connection: connection.execute(statement, values).rowcount)
+
+    def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """What ``work`` returns, once what it did is committed, together with what other threads wanted done.
+
+        What it raises comes out here and harms nobody else; each of its statements that worked before stays done.
+        """
+        own = _Write(work)
         with self._queue_lock:
             self._queue.append(own)
         with self._writer_lock:
@@ -79,36 +100,52 @@ class LocalDatabase:
                 with self._queue_lock:
                     batch, self._queue = self._queue, []
                 self._commit(batch)
-        if own.error is not None:
+        if isinstance(own.error, sqlite3.Error):
             raise StoreError(f"the local database: {own.error}") from own.error
-        return own.changed
-
-    def _commit(self, batch: list[_Write]) -> None:
-        changed: list[int] = []
-        try:
-            self._writer.execute("BEGIN IMMEDIATE")
-            changed += [self._writer.execute(write.statement, write.values).rowcount for write in batch]
-            self._writer.execute("COMMIT")
-        except Exception as error:  # noqa: BLE001 -- whatever it is, every writer in the batch has to hear of it
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
-            for write in batch:
-                write.error = error
-            return
-        for write, count in zip(batch, changed, strict=True):
-            write.changed = count
+        if own.error is not None:
+            raise own.error
+        return own.result  # type: ignore[return-value]  # without an error there is one
 
     @contextmanager
-    def _reader(self) -> Iterator[sqlite3.Connection]:
-        with _translated("read"):
+    def alone(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that nobody else writes in, of any process: for what cannot be undone by the database."""
+        with self._writer_lock, _translated("write"):
+            self._writer.execute("BEGIN IMMEDIATE")
             try:
-                connection = self._idle.get_nowait()
-            except Empty:
-                connection = self._connect()
-            try:
-                yield connection
+                yield self._writer
+                self._writer.execute("COMMIT")
             finally:
-                self._idle.put(connection)
+                self._undo()
+
+    def _commit(self, batch: list[_Write[Any]]) -> None:
+        """All or, where the commit itself fails, none of a batch; each learns its own outcome."""
+        error: BaseException | None = None
+        try:
+            self._step("gathered")
+            self._writer.execute("BEGIN IMMEDIATE")
+            for write in batch:
+                self._do(write)
+            self._step("written")
+            self._writer.execute("COMMIT")
+            self._step("committed")
+        except BaseException as found:  # noqa: BLE001 -- whatever it is, everyone in the batch has to hear of it
+            error = found
+            self._undo()
+        for write in batch:
+            write.error = error or write.error
+            write.done = True
+
+    def _do(self, write: _Write[Any]) -> None:
+        try:
+            write.result = write.work(self._writer)
+        except Exception as error:
+            if not self._writer.in_transaction:  # SQLite has given up on all of it: a full disk, say
+                raise
+            write.error = error
+
+    def _undo(self) -> None:
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)

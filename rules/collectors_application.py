@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from common.application import AUTHOR
 
-from attribution_lib.rule_api import EventType, collector_def
+from attribution_lib.rule_api import EventType, collector_def, event_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,11 +57,11 @@ def progress(context: CollectorContext) -> dict[str, Any]:
 def first_errors(context: CollectorContext) -> dict[str, Any]:
     """The first error of each rank (of each node or stream where no rank is known), the earliest of all first."""
     first: dict[str, Event] = {}
-    for event in context.event_stream.events(source="applog", active=False):
+    for event in chain.from_iterable(context.event_stream.lists(source="applog", active=False)):
         if (event.original_type or event.event_type) != EventType.BAD_NODE:
             continue
         where = f"rank {event.rank}" if event.rank is not None else event.node or event.stream
-        if where not in first or event.first.order() < first[where].first.order():
+        if where not in first or _came_first(event, first[where]):
             first[where] = event
     ordered = sorted(first.items(), key=lambda item: (*item[1].first.order(), item[0]))
     return (
@@ -80,6 +81,11 @@ def first_errors(context: CollectorContext) -> dict[str, Any]:
         if ordered
         else {}
     )
+
+
+def _came_first(event: Event, other: Event) -> bool:
+    ours, theirs = event.first.order(), other.first.order()
+    return ours < theirs or (ours == theirs and event_order(event) < event_order(other))
 
 
 @collector_def("tracebacks", AUTHOR)

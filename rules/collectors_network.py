@@ -77,7 +77,8 @@ def collectives(context: CollectorContext) -> dict[str, Any]:
     missing = sorted(
         {
             rank
-            for event in context.event_stream.events(type=EventType.BAD_NODE, active=False)
+            for events in context.event_stream.lists(type=EventType.BAD_NODE, active=False)
+            for event in events
             if event.may_say("missing_ranks") and event.payload.get("kind") == "missing_ranks"
             for rank in ranks_in(event.payload.get("ranks"))
         }

@@ -76,7 +76,8 @@ def quoted_source_code(context: FilterContext) -> None:
 
 
 def _quoted(stream: EventStream) -> list[Event]:
-    return [event for event in stream.bad(source="applog") if "  " in event.datum and _CODE.search(event.datum)]
+    lists = stream.lists(type=EventType.BAD_NODE, source="applog")
+    return [event for events in lists for event in events if "  " in event.datum and _CODE.search(event.datum)]
 
 
 def _at(event: Event, index: int) -> Event:
@@ -114,9 +115,9 @@ def library_warning(context: FilterContext) -> None:
         for name in sorted(stream.symptoms() - {None})
         if (symptom := context.registry.get(name)).root and symptom.rank >= _CONTENDER
     ]
-    for event in stream.bad(contenders, source="applog"):
-        if _WARNING.search(event.datum):
-            stream.demote(event, by="LibraryWarning")
+    lists = stream.lists(type=EventType.BAD_NODE, symptom=contenders, source="applog")
+    warnings = [event for events in lists for event in events if _WARNING.search(event.datum)]
+    stream.demote_all(warnings, by="LibraryWarning")
 
 
 @filter_def("ExceptionAtTeardown", AUTHOR, priority=FilterPriority.EARLY + 290)

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from attribution_lib.rule_api import EventType, FilterContext, FilterPriority, StateClass, filter_def
-
-if TYPE_CHECKING:
-    from attribution_lib.rule_api import Event
 
 AUTHOR = "attribution maintainers"
 SECOND_HAND = (
@@ -29,11 +24,11 @@ def forgive_health_checks_beside_a_stop(context: FilterContext) -> None:
     stops = stream.events(type=EventType.JOB_STOP)
     if context.job.state_class in _FAILED or not (stops or context.job.state_class in _ENDED_OTHERWISE):
         return
-    told = [event for event in stream.bad() if event.symptom in SECOND_HAND]
-    if told and not any(_failure(event, context) for event in stream.bad() if event.symptom not in SECOND_HAND):
-        for event in told:
-            stream.demote(event, by="HealthCheckBesideAStop", explained_by=next(iter(stops), None))
+    told = stream.bad(SECOND_HAND)
+    others = [name for name in stream.symptoms().difference(SECOND_HAND) if _is_failure(name, context)] if told else []
+    if not stream.lists(type=EventType.BAD_NODE, symptom=others):
+        stream.demote_all(told, by="HealthCheckBesideAStop", explained_by=next(iter(stops), None))
 
 
-def _failure(event: Event, context: FilterContext) -> bool:
-    return event.symptom is not None and context.registry.get(event.symptom).rank >= SIGN_OF_FAILURE
+def _is_failure(symptom: str, context: FilterContext) -> bool:
+    return context.registry.get(symptom).rank >= SIGN_OF_FAILURE

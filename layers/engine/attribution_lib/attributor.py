@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from operator import attrgetter
+from itertools import chain
 from typing import TYPE_CHECKING, Self
 
 import attribution_lib
 from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import AttributionError, Fault, ObservationError
-from attribution_lib.events.event import Event, EventType
+from attribution_lib.events.event import EventType
+from attribution_lib.events.ordered import by_kind
 from attribution_lib.events.table import EventManager
 from attribution_lib.job.facts import scheduler_facts
 from attribution_lib.observation import ObservationFormat
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import TracebackType
 
+    from attribution_lib.events.event import Event
+    from attribution_lib.events.ordered import EventsByKind
     from attribution_lib.events.stream import EventStream
     from attribution_lib.job.model import JobInfo
     from attribution_lib.observation import Observation
@@ -117,12 +120,9 @@ class Attributor:
     def _attribute(self, watch: Watcher) -> tuple[Verdict, EventStream]:
         engine, job = self._engine, self._job
         crashes = self._findings()
-        rows = self._known(self._events.load(), crashes)
-        metric, summaries = EventType.METRIC, list[Event]()
-        if metric in set(map(attrgetter("event_type"), rows)):
-            summaries = [event for event in rows if event.event_type == metric]
-            rows = [event for event in rows if event.event_type != metric]
-        prepared = prepare(rows, job, engine, made=self._made(summaries))
+        kinds = self._known(by_kind(self._events.load()), crashes)
+        summaries = [kinds.pop(kind) for kind in list(kinds) if kind[0] == EventType.METRIC]
+        prepared = prepare(kinds, job, engine, made=self._made(list(chain.from_iterable(summaries))))
         stream = prepared.stream
         watch(Stage.EXTRACTED, stream)
         apply_filters(stream, job, engine, crashes)
@@ -178,20 +178,14 @@ class Attributor:
             crashes.record_named("job.state", "", f"{self._job.state!r} is in no scheduler's state table")
         return crashes
 
-    def _known(self, rows: list[Event], crashes: CrashLog) -> list[Event]:
+    def _known(self, kinds: EventsByKind, crashes: CrashLog) -> EventsByKind:
         """Rows whose symptom these rules declare; others were extracted with older rules and decide nothing here."""
         registry = self._engine.registry
-        unknown = {
-            symptom
-            for symptom in set(map(attrgetter("symptom"), rows))
-            if symptom is not None and symptom not in registry
-        }
-        if not unknown:
-            return rows
-        for event in rows:
-            if event.symptom in unknown:
-                crashes.record_named(event.rule, "", f"symptom {event.symptom!r} is not declared by these rules")
-        return [event for event in rows if event.symptom not in unknown]
+        unknown = [kind for kind in kinds if kind[2] is not None and kind[2] not in registry]
+        for kind in unknown:
+            _, rule, symptom, _ = kind
+            crashes.record_named(rule, "", f"symptom {symptom!r} is not declared by these rules", len(kinds.pop(kind)))
+        return kinds
 
     def _made(self, summaries: Sequence[Event]) -> list[Event]:
         """What metrics and the scheduler's facts say, as the rules and the job are now."""

@@ -1,32 +1,54 @@
-"""Lists of events in event order, and indexes made of such lists."""
+"""Lists of events in event order, and events by their kind."""
 
 from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import order_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from attribution_lib.events.event import Event, EventOrder
 
-__all__ = ["EventIndex", "OrderedEvents", "event_order", "in_order", "indexes_of"]
+__all__ = ["EventsByKind", "Kind", "OrderedEvents", "by_kind", "event_order", "kind_of", "merged"]
 
 event_order: Callable[[Event], EventOrder] = attrgetter("order")
 """The total order of events: time (null last), source, stream, line, node, rank, symptom, rule."""
 
+Kind = tuple[str, str, str | None, str]
+"""What rules and phases ask for events by: type, rule, symptom and source."""
+EventsByKind = dict[Kind, "list[Event]"]
+"""A large job has hundreds of thousands of events of a few dozen kinds: what a kind tells, no event is asked."""
 
-def in_order(events: Iterable[Event]) -> list[Event]:
+kind_of: Callable[[Event], Kind] = attrgetter("event_type", "rule", "symptom", "source")
+
+
+def by_kind(events: Iterable[Event]) -> EventsByKind:
+    """The events kind by kind, each kind's in the order in which they come."""
+    kinds: defaultdict[Kind, list[Event]] = defaultdict(list)
+    for kind, run in groupby(events, kind_of):
+        kinds[kind] += run
+    return dict(kinds)
+
+
+def _in_order(events: Iterable[Event]) -> list[Event]:
     """The events sorted; one that was moved since somebody asked for its order has forgotten that, see ``moved``."""
     found = list(events)
     timed = [event for event in found if event.timestamp is not None]
     if len(timed) == len(found):
         return _sorted(timed)
     return _sorted(timed) + _sorted([event for event in found if event.timestamp is None])
+
+
+def merged(lists: Iterable[list[Event]]) -> list[Event]:
+    """All events of some lists in order; where only one has any, that very list."""
+    filled = [events for events in lists if events]
+    return filled[0] if len(filled) == 1 else _in_order(chain.from_iterable(filled))
 
 
 def _sorted(events: list[Event]) -> list[Event]:
@@ -43,85 +65,36 @@ _as_stored = attrgetter("timestamp", "source", "stream", "line_num", "node", "ra
 
 
 class OrderedEvents:
-    """Events in order; what is added is sorted in when somebody looks, all at once."""
+    """Events in order; they are sorted when somebody looks, all that came meanwhile at once."""
 
     __slots__ = ("_added", "_events")
 
     def __init__(self, events: list[Event]) -> None:
-        """``events`` in order; the list is this object's from now on."""
-        self._events = events
-        self._added: list[Event] = []
+        """``events`` in any order; the list is this object's from now on."""
+        self._events: list[Event] = []
+        self._added = events
 
-    def add(self, event: Event) -> None:
-        """Add one, wherever it belongs."""
-        self._added.append(event)
+    def add(self, events: Iterable[Event]) -> None:
+        """Add some, wherever they belong."""
+        self._added += events
 
     @property
     def events(self) -> list[Event]:
         """All of them; a list that is handed out is never changed afterwards."""
         if self._added:
-            self._events = _merged(self._events, self._added)
+            self._events = _with(self._events, self._added)
             self._added = []
         return self._events
 
-
-def _merged(events: list[Event], added: list[Event]) -> list[Event]:
-    merged = events.copy()
-    if len(added) == 1:
-        insort(merged, added[0], key=event_order)
-        return merged
-    merged += added
-    merged.sort(key=event_order)
-    return merged
+    def reorder(self) -> None:
+        """Forget the order: some of the events stand elsewhere now."""
+        self._added = [*self._events, *self._added]
+        self._events = []
 
 
-_INDEXED = ("symptom", "rule", "source", "event_type")
-
-
-def indexes_of(events: list[Event]) -> dict[str, EventIndex]:
-    """{attribute: index} of ``events``, which come in order: of all at once, since each look at an event costs."""
-    groups: list[defaultdict[str | None, list[Event]]] = [defaultdict(list) for _ in _INDEXED]
-    symptoms, rules, sources, types = groups
-    for (symptom, rule, source, event_type), event in zip(map(attrgetter(*_INDEXED), events), events, strict=True):
-        symptoms[symptom].append(event)
-        rules[rule].append(event)
-        sources[source].append(event)
-        types[event_type].append(event)
-    return {name: EventIndex(name, found) for name, found in zip(_INDEXED, groups, strict=True)}
-
-
-class EventIndex:
-    """Events by the value of one of their attributes; those that have none are left out."""
-
-    __slots__ = ("_attribute", "_groups")
-
-    def __init__(self, attribute: str, groups: Mapping[str | None, list[Event]]) -> None:
-        """``groups`` are the events by the attribute, each in order."""
-        self._attribute = attribute
-        self._groups = {value: OrderedEvents(group) for value, group in groups.items() if value is not None}
-
-    def add(self, event: Event) -> None:
-        """Note an event under the value that it has now; it stays under any other that it had before."""
-        value = getattr(event, self._attribute)
-        if value is None:
-            return
-        group = self._groups.get(value)
-        if group is None:
-            self._groups[value] = OrderedEvents([event])
-        else:
-            group.add(event)
-
-    def values(self) -> frozenset[str]:
-        """Every value that some event has or had."""
-        return frozenset(self._groups)
-
-    def size(self, values: Iterable[str]) -> int:
-        """How many events ``of`` would give."""
-        return sum(len(self._groups[value].events) for value in values if value in self._groups)
-
-    def of(self, values: Iterable[str]) -> list[Event]:
-        """The events of these values, in order."""
-        lists = [self._groups[value].events for value in sorted(values) if value in self._groups]
-        if len(lists) == 1:
-            return lists[0]
-        return sorted((event for found in lists for event in found), key=event_order)
+def _with(events: list[Event], added: list[Event]) -> list[Event]:
+    if len(added) > 1 or not events:
+        return _in_order(events + added)
+    found = events.copy()
+    insort(found, added[0], key=event_order)
+    return found

@@ -8,50 +8,58 @@ from __future__ import annotations
 
 from copy import copy
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from attribution_lib.events.event import (
     ACTIVE,
     BAD_NODE,
     DISCARDED,
-    Clock,
     Event,
     EventState,
     EventType,
     ExplainedBy,
-    Position,
 )
-from attribution_lib.events.ordered import OrderedEvents, event_order, in_order, indexes_of
+from attribution_lib.events.ordered import OrderedEvents, by_kind, event_order, kind_of, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
-    from attribution_lib.events.ordered import EventIndex
+    from attribution_lib.events.ordered import EventsByKind, Kind
+
+    _Names = str | Iterable[str] | None
 
 __all__ = ["EventStream", "event_order"]
 
-_TYPE = "event_type"
+_TYPE: Final = 0
+_RULE, _SYMPTOM, _SOURCE = 1, 2, 3
+"""Where these stand in a kind."""
 
 
 class EventStream:
-    """Sorted, indexed access to one job's events, with the only two ways to change one: demote and discard."""
+    """Sorted, indexed access to one job's events, with the only two ways to change one: demote and discard.
 
-    def __init__(self, events: Iterable[Event], known_symptoms: Container[str] | None = None) -> None:
+    Events are held kind by kind (type, rule, symptom, source): whoever asks by these gets whole lists, and what was
+    never touched is not looked at again.
+    """
+
+    def __init__(self, kinds: EventsByKind, known_symptoms: Container[str] | None = None) -> None:
         self._known_symptoms = known_symptoms
-        self._all = OrderedEvents(in_order(events))
-        self._indexes: dict[str, EventIndex] = {}
-        """By attribute; made when one is first asked for."""
-        self._current: dict[str, tuple[int, list[Event]]] = {}
-        """{type: how many events had changed, those that were not discarded then}."""
-        self._changes = 0
+        self._kinds: dict[Kind, OrderedEvents] = {}
+        self._by_part: tuple[dict[str | None, list[Kind]], ...] = ({}, {}, {}, {})
+        """For each part of a kind {its value: the kinds that have it}."""
+        self._changed: set[Kind] = set()
+        """Kinds of which some event was discarded, or is of another type by now."""
+        self._merged: dict[tuple[Kind, ...], list[Event]] = {}
+        """Events of several kinds in order, for those who ask again."""
         self.uncertain_clearing = False
         """True once a discard that lacked time or place cleared a contender: confidence is then at most medium."""
+        self._add(kinds)
 
     def __iter__(self) -> Iterator[Event]:
-        return iter(self._all.events)
+        return iter(self._in_order(list(self._kinds), active=False))
 
     def __len__(self) -> int:
-        return len(self._all.events)
+        return sum(len(self._own(kind, active=False)) for kind in self._kinds)
 
     def add(self, event: Event) -> Event:
         """Insert an event in order."""
@@ -60,24 +68,33 @@ class EventStream:
 
     def add_all(self, events: Iterable[Event]) -> None:
         """Insert many events in order."""
-        for event in events:
-            self._all.add(event)
-            for index in self._indexes.values():
-                index.add(event)
-        self._current.clear()
+        self._add(by_kind(events))
 
-    def replace_all(self, events: Iterable[Event]) -> None:
-        """Put other events in place of all (EARLY steps that convert clocks and fold again)."""
-        self._all = OrderedEvents(in_order(events))
-        self._indexes.clear()
-        self._current.clear()
+    def _add(self, kinds: EventsByKind) -> None:
+        for kind, events in kinds.items():
+            known = self._kinds.get(kind)
+            if known is not None:
+                known.add(events)
+            else:
+                self._kinds[kind] = OrderedEvents(events)
+                for part, where in zip(kind, self._by_part, strict=True):
+                    where.setdefault(part, []).append(kind)
+            if set(map(_state_of, events)) != {ACTIVE}:
+                self._changed.add(kind)
+        self._merged = {several: found for several, found in self._merged.items() if kinds.keys().isdisjoint(several)}
+
+    def reorder(self) -> None:
+        """Put events in order again of which some stand elsewhere now (EARLY steps)."""
+        for events in self._kinds.values():
+            events.reorder()
+        self._merged.clear()
 
     def events(  # noqa: PLR0913 -- all that may be asked for, keyword-only
         self,
         *,
-        symptom: str | Iterable[str] | None = None,
-        rule: str | Iterable[str] | None = None,
-        source: str | None = None,
+        symptom: _Names = None,
+        rule: _Names = None,
+        source: _Names = None,
         node: str | None = None,
         type: EventType | str | None = None,  # noqa: A002 -- the contract's name for it
         since: int | None = None,
@@ -85,81 +102,93 @@ class EventStream:
     ) -> list[Event]:
         """Events in order. ``active`` leaves out discarded ones; ``since`` is µs UTC and drops untimed events.
 
-        ``symptom`` and ``rule`` take one name or several. By them and by ``source`` and ``type`` events are indexed.
+        ``symptom``, ``rule`` and ``source`` take one name or several. By them and by ``type`` events are indexed.
         """
-        if type is not None and active and (symptom, rule, source, node, since) == (None,) * 5:
-            return self._current_of(type).copy()
-        found = self._candidates({"symptom": symptom, "rule": rule, "source": source, _TYPE: type}, active=active)
+        found = self._in_order(self._matching(type, rule, symptom, source), active=active)
         if node is not None:
             found = [event for event in found if event.node == node]
         if since is not None:
             found = [event for event in found if event.timestamp is not None and event.timestamp >= since]
-        return list(found)
+        return found.copy()
 
-    def bad(
-        self,
-        symptoms: Iterable[str] | None = None,
-        *,
-        rules: Iterable[str] | None = None,
-        source: str | None = None,
-    ) -> list[Event]:
+    def bad(self, symptoms: _Names = None, *, rules: _Names = None, source: _Names = None) -> list[Event]:
         """Active bad-node events, of these symptoms, rules and source or of all, in order."""
         return self.events(symptom=symptoms, rule=rules, source=source, type=EventType.BAD_NODE)
 
-    def _current_of(self, event_type: str) -> list[Event]:
-        """All of a type that are not discarded; many rules ask for the same one after the other."""
-        known = self._current.get(event_type)
-        if known is not None and known[0] == self._changes:
-            return known[1]
-        found = self._index(_TYPE).of((event_type,)) if known is None else known[1]
-        found = _active(found, (event_type,))
-        self._current[event_type] = (self._changes, found)
-        return found
+    def lists(
+        self,
+        *,
+        symptom: _Names = None,
+        rule: _Names = None,
+        source: _Names = None,
+        type: EventType | str | None = None,  # noqa: A002 -- as ``events``
+        active: bool = True,
+    ) -> list[list[Event]]:
+        """What ``events`` gives in lists alike in type, rule, symptom and source, each in order: for who needs no more.
 
-    def _candidates(self, wanted: Mapping[str, str | Iterable[str] | None], *, active: bool) -> list[Event]:
-        """Events by attributes: looked up by the one that narrows most, compared in the others."""
-        names = {
-            attribute: frozenset((values,) if isinstance(values, str) else values)
-            for attribute, values in wanted.items()
+        To put many events of different kinds in one order costs more than most of what is done with them.
+        """
+        kinds = self._matching(type, rule, symptom, source)
+        return [found for kind in kinds if (found := self._own(kind, active=active))]
+
+    def _matching(self, *wanted: _Names) -> list[Kind]:
+        """The kinds that have these parts."""
+        named = {
+            part: frozenset((values,) if isinstance(values, str) else values)
+            for part, values in enumerate(wanted)
             if values is not None
         }
-        found = self._all.events
-        if names:
-            narrowest = min(names, key=lambda attribute: self._index(attribute).size(names[attribute]))
-            found = self._index(narrowest).of(names.pop(narrowest) if narrowest != _TYPE else names[_TYPE])
-        if active:
-            found = _active(found, names.pop(_TYPE, None))
-        for attribute, values in names.items():
-            value_of = attrgetter(attribute)
-            found = [event for event in found if value_of(event) in values]
+        if not named:
+            return list(self._kinds)
+        first = min(named, key=_NARROW.__getitem__)
+        where = self._by_part[first]
+        found = [kind for value in sorted(named.pop(first)) for kind in where.get(value, ())]
+        for part, values in named.items():
+            found = [kind for kind in found if kind[part] in values]
         return found
 
-    def _index(self, attribute: str) -> EventIndex:
-        if not self._indexes:
-            self._indexes = indexes_of(self._all.events)
-        return self._indexes[attribute]
+    def _in_order(self, kinds: list[Kind], *, active: bool) -> list[Event]:
+        """The events of these kinds."""
+        if len(kinds) == 1:
+            return self._own(kinds[0], active=active)
+        changed = not self._changed.isdisjoint(kinds)
+        if changed and len({kind[_TYPE] for kind in kinds}) > 1:  # what left a kind may stand in another of these
+            return merged(self._own(kind, active=active) for kind in kinds)
+        key = tuple(kinds)
+        known = self._merged.get(key)
+        if known is None:
+            known = self._merged[key] = merged(self._kinds[kind].events for kind in kinds)
+        return _current(known, kinds[0][_TYPE], active=active) if changed else known
+
+    def _own(self, kind: Kind, *, active: bool) -> list[Event]:
+        """The events that still are of this kind."""
+        found = self._kinds[kind].events
+        return _current(found, kind[_TYPE], active=active) if kind in self._changed else found
 
     def symptoms(self) -> frozenset[str]:
         """Names of all symptoms that some event carries, whatever became of it."""
-        return self._index("symptom").values()
+        return frozenset(name for name in self._by_part[_SYMPTOM] if name is not None)
 
     def rules(self) -> frozenset[str]:
         """Names of all rules that some event comes from, whatever became of it."""
-        return self._index("rule").values()
+        return frozenset(name for name in self._by_part[_RULE] if name is not None)
 
     def demote(self, event: Event, *, by: str, explained_by: Event | ExplainedBy | None = None) -> None:
         """Turn a bad-node event into an interesting one; it keeps its original type and says who did it."""
-        if event.state is not ACTIVE or event.event_type != BAD_NODE:
-            return
-        event.original_type = event.event_type
-        event.event_type = EventType.INTERESTING_NODE
-        event.state = EventState.DEMOTED
-        event.changed_by = by
-        event.explained_by = _explained(explained_by)
-        self._changes += 1
-        self._current.pop(EventType.INTERESTING_NODE, None)
-        if _TYPE in self._indexes:
-            self._indexes[_TYPE].add(event)
+        self.demote_all((event,), by=by, explained_by=explained_by)
+
+    def demote_all(self, events: Iterable[Event], *, by: str, explained_by: Event | ExplainedBy | None = None) -> None:
+        """Demote many for one reason."""
+        explained = _explained(explained_by)
+        demoted = [event for event in events if event.state is ACTIVE and event.event_type == BAD_NODE]
+        self._changed.update(map(kind_of, demoted))
+        for event in demoted:
+            event.original_type = event.event_type
+            event.event_type = EventType.INTERESTING_NODE
+            event.state = EventState.DEMOTED
+            event.changed_by = by
+            event.explained_by = explained
+        self._add(by_kind(demoted))
 
     def discard(
         self, event: Event, *, by: str, explained_by: Event | ExplainedBy | None = None, uncertain: bool = False
@@ -173,8 +202,14 @@ class EventStream:
         event.state = DISCARDED
         event.changed_by = by
         event.explained_by = _explained(explained_by)
-        self._changes += 1
+        self._changed.add(kind_of(event))
         self.uncertain_clearing = self.uncertain_clearing or uncertain
+
+    def discard_all(self, events: Iterable[Event], *, by: str, explained_by: Event | ExplainedBy | None = None) -> None:
+        """Discard many for one reason."""
+        explained = _explained(explained_by)  # one for all
+        for event in events:
+            self.discard(event, by=by, explained_by=explained)
 
     def emit(  # noqa: PLR0913 -- what may differ from the event it is derived from, all keyword-only
         self,
@@ -208,48 +243,19 @@ class EventStream:
         return self.add(event)
 
 
-def _active(events: list[Event], types: Collection[str] | None) -> list[Event]:
-    """Those that are not discarded; of these types, where some are given: an event may have left its type."""
-    if types is None:
-        return [event for event in events if event.state is not DISCARDED]
-    if len(types) > 1:
-        return [event for event in events if event.state is not DISCARDED and event.event_type in types]
-    (only,) = types
-    return [event for event in events if event.state is not DISCARDED and event.event_type == only]
+_NARROW = {_SYMPTOM: 0, _RULE: 1, _SOURCE: 2, _TYPE: 3}
+"""Which part leaves the fewest kinds."""
+_state_of = attrgetter("state")
+
+
+def _current(events: list[Event], event_type: str, *, active: bool) -> list[Event]:
+    """Those that are still of their type; ``active``: and not discarded."""
+    if active:
+        return [event for event in events if event.state is not DISCARDED and event.event_type == event_type]
+    return [event for event in events if event.event_type == event_type]
 
 
 def _explained(by: Event | ExplainedBy | None) -> ExplainedBy | None:
     if isinstance(by, Event):
         return ExplainedBy(by.symptom or by.event_type, by.source, by.node)
     return by
-
-
-def fact_event(  # noqa: PLR0913 -- one argument per fact; every one is needed and keyword-only
-    *,
-    event_type: EventType,
-    rule: str,
-    symptom: str,
-    datum: str,
-    node: str | None = None,
-    timestamp: int | None = None,
-    payload: Mapping[str, Any] | None = None,
-) -> Event:
-    """An event made from a scheduler fact of the job itself: no line stands behind it."""
-    position = Position(timestamp, "", None)
-    return Event(
-        event_type=event_type,
-        rule=rule,
-        source="scheduler",
-        stream="",
-        line_num=None,
-        timestamp=timestamp,
-        clock=Clock.NONE if timestamp is None else Clock.UTC,
-        node=node,
-        rank=None,
-        device=None,
-        symptom=symptom,
-        payload=dict(payload or {}),
-        datum=datum,
-        first=position,
-        last=position,
-    )

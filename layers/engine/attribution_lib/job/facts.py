@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attribution_lib.events.event import EventType
-from attribution_lib.events.stream import fact_event
+from attribution_lib.events.event import Clock, Event, EventType, Position
 from attribution_lib.job.model import StateClass
 from attribution_lib.job.states import NamedFault, cancelling_user, named_fault, parse_exit_code
 
 if TYPE_CHECKING:
-    from attribution_lib.events.event import Event
+    from collections.abc import Mapping
+
     from attribution_lib.job.model import JobInfo
 
 __all__ = [
@@ -105,14 +105,8 @@ def _established_cancellation(job: JobInfo) -> Event:
     by_user = bool(job.user) and cancellation.cancelled_by == job.user
     symptom = CANCELLED_BY_USER if by_user else CANCELLED_BY_OPERATOR
     datum = f"Record {cancellation.record_id} cancelled by {cancellation.cancelled_by}"
-    return fact_event(
-        event_type=EventType.JOB_STOP,
-        rule=FACTS_RULE,
-        symptom=symptom,
-        datum=datum,
-        timestamp=cancellation.time,
-        payload={"record_id": cancellation.record_id, "cancelled_by": cancellation.cancelled_by},
-    )
+    payload = {"record_id": cancellation.record_id, "cancelled_by": cancellation.cancelled_by}
+    return _fact_event(EventType.JOB_STOP, symptom, datum, payload, timestamp=cancellation.time)
 
 
 def _cancelled_by_other(job: JobInfo) -> bool:
@@ -135,4 +129,33 @@ def _fact(job: JobInfo, event_type: EventType, symptom: str, datum: str, node: s
         status = parse_exit_code(job.exit_code)
         if status is not None and status.signal:
             payload["signal"] = status.signal
-    return fact_event(event_type=event_type, rule=FACTS_RULE, symptom=symptom, datum=datum, node=node, payload=payload)
+    return _fact_event(event_type, symptom, datum, payload, node=node)
+
+
+def _fact_event(  # noqa: PLR0913 -- one argument a fact
+    event_type: EventType,
+    symptom: str,
+    datum: str,
+    payload: Mapping[str, object],
+    *,
+    node: str | None = None,
+    timestamp: int | None = None,
+) -> Event:
+    position = Position(timestamp, "", None)
+    return Event(
+        event_type=event_type,
+        rule=FACTS_RULE,
+        source="scheduler",
+        stream="",
+        line_num=None,
+        timestamp=timestamp,
+        clock=Clock.NONE if timestamp is None else Clock.UTC,
+        node=node,
+        rank=None,
+        device=None,
+        symptom=symptom,
+        payload=dict(payload),
+        datum=datum,
+        first=position,
+        last=position,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from heapq import nsmallest
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from attribution_lib.phases.times import rfc3339
 from attribution_lib.verdict import ChainRow, SymptomRow, SymptomState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from attribution_lib.events.event import Event
     from attribution_lib.events.stream import EventStream
@@ -40,49 +41,71 @@ _SHOWN = frozenset(
 class Telling:
     """What the verdict tells of a group of events that are alike in symptom, source and fate."""
 
-    events: Sequence[Event]
-    """In order."""
     head: Event
+    """The first in order."""
+    root: Event | None
+    """The root cause, where it is one of them."""
     state: SymptomState
     nodes: Collection[str]
+    ranks: int
     occurrences: int
+    first: int | None
+    last: int | None
+
+
+_Fate = tuple[str | None, str, EventState, str, str | None, str | None]
+"""Symptom, source, state, type, who changed it, the symptom that explains it."""
 
 
 def story(stream: EventStream, root: Event | None) -> list[Telling]:
     """Everything with a symptom that lies inside the window and was not merely staged, in the order of first sight."""
-    groups = [group for group in _grouped(stream) if _is_shown(group[0])]
-    if root is not None and root.symptom is not None and not any(root in group for group in groups):
-        groups = list(_grouped(sorted([*(event for group in groups for event in group), root], key=event_order)))
-    return [_telling(group, root) for group in groups]
+    groups: dict[_Fate, list[Sequence[Event]]] = {}
+    for events in stream.lists(active=False):
+        if events[0].symptom is not None and events[0].event_type in _SHOWN:
+            for fate, alike in _by_fate(events).items():
+                if fate[4] not in (OUTSIDE_WINDOW, STAGED):
+                    groups.setdefault(fate, []).append(alike)
+    of_root = _fate(root) if root is not None and root.symptom is not None else None
+    if root is not None and of_root is not None:
+        lists = groups.setdefault(of_root, [])
+        if not any(root in events for events in lists):
+            lists.append([root])
+    told = [_telling(lists, root, holds_root=fate == of_root) for fate, lists in groups.items()]
+    return sorted(told, key=lambda one: event_order(one.head))
 
 
-def _is_shown(event: Event) -> bool:
-    shown = event.symptom is not None and event.event_type in _SHOWN
-    return shown and event.changed_by not in (OUTSIDE_WINDOW, STAGED)
+def _by_fate(events: Sequence[Event]) -> dict[_Fate, list[Event]]:
+    if set(map(_state_of, events)) == {EventState.ACTIVE}:
+        return {_fate(events[0]): [*events]}  # what nobody changed has no fate of its own
+    groups: defaultdict[_Fate, list[Event]] = defaultdict(list)
+    for event in events:
+        groups[_fate(event)].append(event)
+    return groups
 
 
-def _grouped(events: Iterable[Event]) -> Iterable[list[Event]]:
-    found = list(events)
-    groups: defaultdict[Hashable, list[Event]] = defaultdict(list)
-    explaining = [None if by is None else by[0] for by in map(_explained_by, found)]
-    keys = zip(*(map(part, found) for part in _FATE), explaining, strict=True)
-    for key, event in zip(keys, found, strict=True):
-        groups[key].append(event)
-    return groups.values()
+def _fate(event: Event) -> _Fate:
+    by = event.explained_by
+    explained = None if by is None else by[0]
+    return event.symptom, event.source, event.state, event.event_type, event.changed_by, explained
 
 
-_explained_by = attrgetter("explained_by")
-_FATE = tuple(map(attrgetter, ("symptom", "source", "state", "event_type", "changed_by")))
-_place, _rank, _occurrences = attrgetter("node"), attrgetter("rank"), attrgetter("occurrences")
+_state_of, _node_of, _rank_of = attrgetter("state"), attrgetter("node"), attrgetter("rank")
+_occurrences_of = attrgetter("occurrences")
 
 
-def _telling(events: list[Event], root: Event | None) -> Telling:
+def _telling(lists: Sequence[Sequence[Event]], root: Event | None, *, holds_root: bool) -> Telling:
+    """Of groups that are alike, each in order."""
+    head = min((events[0] for events in lists), key=event_order)
+    found = list(chain.from_iterable(lists))
     return Telling(
-        events=events,
-        head=events[0],
-        state=_state(events[0], root),
-        nodes=set(map(_place, events)) - {None},
-        occurrences=sum(map(_occurrences, events)),
+        head=head,
+        root=root if holds_root else None,
+        state=_state(head, root),
+        nodes=set(map(_node_of, found)) - {None},
+        ranks=len(set(map(_rank_of, found)) - {None}),
+        occurrences=sum(map(_occurrences_of, found)),
+        first=min([at for event in found if (at := event.first[0]) is not None], default=None),
+        last=max([at for event in found if (at := event.last[0]) is not None], default=None),
     )
 
 
@@ -103,8 +126,6 @@ def symptom_rows(told: Iterable[Telling]) -> list[SymptomRow]:
 
 def _symptom_row(told: Telling) -> SymptomRow:
     head = told.head
-    firsts = [at for event in told.events if (at := event.first[0]) is not None]
-    lasts = [at for event in told.events if (at := event.last[0]) is not None]
     return SymptomRow(
         symptom=head.symptom or "",
         source=head.source,
@@ -112,9 +133,9 @@ def _symptom_row(told: Telling) -> SymptomRow:
         occurrences=told.occurrences,
         nodes=len(told.nodes),
         node_list=nsmallest(NODE_LIST_LIMIT, told.nodes),
-        ranks=len(set(map(_rank, told.events)) - {None}),
-        first_seen=rfc3339(min(firsts, default=None)),
-        last_seen=rfc3339(max(lasts, default=None)),
+        ranks=told.ranks,
+        first_seen=rfc3339(told.first),
+        last_seen=rfc3339(told.last),
         changed_by=head.changed_by,
         explained_by=head.explained_by.symptom if head.explained_by else None,
         rule=head.rule,
@@ -131,7 +152,7 @@ def chain_rows(told: Iterable[Telling], root: Event | None) -> list[ChainRow]:
 
 
 def _chain_row(told: Telling, root: Event | None) -> ChainRow:
-    head = root if root is not None and root in told.events else told.head
+    head = told.root or told.head
     return ChainRow(
         at=rfc3339(head.first.timestamp),
         node=head.node,

@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import UTC, Event, EventState, EventType, Position
 from attribution_lib.events.fold import seed
+from attribution_lib.events.ordered import by_kind
 from attribution_lib.events.refold import refolded
 from attribution_lib.events.stream import EventStream
 from attribution_lib.job.hostlist import HostlistError, expand_nodes
+from attribution_lib.observation import Source
 from attribution_lib.phases.clocks import ClockReference, to_utc
 from attribution_lib.phases.placement import Placement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
+    from attribution_lib.events.ordered import EventsByKind
     from attribution_lib.job.model import JobInfo
     from attribution_lib.rules.engine import RuleEngine
 
@@ -46,47 +49,63 @@ class Prepared:
     staged_hits: Mapping[str, int]
 
 
-def prepare(stored: Iterable[Event], job: JobInfo, engine: RuleEngine, *, made: Iterable[Event] = ()) -> Prepared:
+def prepare(stored: EventsByKind, job: JobInfo, engine: RuleEngine, *, made: Iterable[Event] = ()) -> Prepared:
     """Run all early steps over fresh copies of the stored events and those ``made`` at this attribution."""
     made = list(made)
     for event in made:
         if not event.samples:
             seed(event)
-    rows, changed = _each_node([*stored, *made])
-    staged_hits = _set_aside_staged(rows, engine.staged_names)
-    placement = Placement.learn(
-        job, [event for event in rows if event.rule not in staged_hits] if staged_hits else rows
-    )
+    kinds = dict(stored)
+    for kind, events in by_kind(made).items():
+        kinds[kind] = kinds.get(kind, []) + events
+    changed = _each_node(kinds)
+    staged_hits = _set_aside_staged(kinds, engine.staged_names)
+    placement = Placement.learn(job, _deciding_kinds(kinds, staged_hits))
     changed.update(event.rule for event in made)
-    changed |= placement.place(rows, engine.registry)
-    changed |= _convert_clocks(rows, job)
-    stream = EventStream(refolded(rows, changed), engine.registry)
+    changed |= placement.place(kinds.values(), engine.registry)
+    changed |= _convert_clocks(kinds, job)
+    stream = EventStream(_folded_again(kinds, changed), engine.registry)
     outside = _discard_outside_window(stream, job)
     _set_aside_others(stream, job)
     return Prepared(stream, placement, outside, dict(sorted(staged_hits.items())))
 
 
-def _set_aside_staged(rows: list[Event], staged: frozenset[str]) -> dict[str, int]:
+def _deciding_kinds(kinds: EventsByKind, staged: Container[str]) -> list[list[Event]]:
+    return [events for (_, rule, _, _), events in kinds.items() if rule not in staged]
+
+
+def _folded_again(kinds: EventsByKind, rules: Container[str]) -> EventsByKind:
+    """Only events of these rules may have become equal, or too many for one node."""
+    suspects = [event for kind, events in kinds.items() if kind[1] in rules for event in events]
+    others = {kind: events for kind, events in kinds.items() if kind[1] not in rules}
+    return others | by_kind(refolded(suspects))
+
+
+def _set_aside_staged(kinds: EventsByKind, staged: frozenset[str]) -> dict[str, int]:
     """{staged rule: occurrences}; its events are seen and decide nothing."""
     hits: dict[str, int] = {}
-    for event in rows if staged else ():
-        if event.rule in staged:
-            hits[event.rule] = hits.get(event.rule, 0) + event.occurrences
-            event.state, event.changed_by = EventState.DISCARDED, STAGED
+    for (_, rule, _, _), events in kinds.items():
+        if rule in staged:
+            hits[rule] = hits.get(rule, 0) + sum(event.occurrences for event in events)
+            for event in events:
+                event.state, event.changed_by = EventState.DISCARDED, STAGED
     return hits
 
 
-def _each_node(rows: list[Event]) -> tuple[list[Event], set[str]]:
-    """One row a node where a line names several (``Nodes node-[03-04] not responding``); and their rules."""
-    several = {name: _names(name) for name in set(map(_node_of, rows)) if name is not None}
-    several = {name: names for name, names in several.items() if names}
-    if not several:
-        return rows, set()
-    found: list[Event] = []
-    for event in rows:
-        names = several.get(event.node or "")
-        found += [replace(event, node=name, times=dict(event.times)) for name in names] if names else [event]
-    return found, {event.rule for event in rows if event.node in several}
+def _each_node(kinds: EventsByKind) -> set[str]:
+    """One row a node where a line names several (``Nodes node-[03-04] not responding``); returns their rules."""
+    found = set(map(_node_of, chain.from_iterable(kinds.values())))
+    several = {name: names for name in found if name is not None and (names := _names(name))}
+    rules: set[str] = set()
+    for kind, events in kinds.items() if several else ():
+        if not several.keys().isdisjoint(map(_node_of, events)):
+            rules.add(kind[1])
+            kinds[kind] = [one for event in events for one in _one_a_node(event, several.get(event.node or ""))]
+    return rules
+
+
+def _one_a_node(event: Event, names: Sequence[str] | None) -> list[Event]:
+    return [replace(event, node=name, times=dict(event.times)) for name in names] if names else [event]
 
 
 def _names(node: str) -> list[str]:
@@ -99,12 +118,14 @@ def _names(node: str) -> list[str]:
         return []
 
 
-def _convert_clocks(rows: list[Event], job: JobInfo) -> set[str]:
+def _convert_clocks(kinds: EventsByKind, job: JobInfo) -> set[str]:
     """Turn all stamps into UTC; returns the rules whose events had others."""
-    others = [event for event in rows if event.clock is not UTC and event.timestamp is not None]
+    others = [
+        event for events in kinds.values() for event in events if event.clock is not UTC and event.timestamp is not None
+    ]
     if not others:
         return set()
-    reference = ClockReference.of(job, rows)
+    reference = ClockReference.of(job, chain.from_iterable(kinds.values()))
     for event in others:
         to_utc(event, reference)
     return {event.rule for event in others}
@@ -116,31 +137,33 @@ def _discard_outside_window(stream: EventStream, job: JobInfo) -> int:
     high = None if job.end is None else job.end + job.margin_after * _SECOND
     if low is None and high is None:
         return 0
-    outside = 0
+    outside: list[Event] = []
     moved = False
     start, end = (_EVER[0] if low is None else low), (_EVER[1] if high is None else high)
-    for event in _perhaps_outside(list(stream), start, end):
+    for event in _perhaps_outside(stream.lists(active=False), start, end):
         first, last = event.first.timestamp, event.last.timestamp
         if first is None or last is None or event.event_type in (EventType.BOOT, EventType.MAPPING):
             continue
         if last < start or first > end:
-            outside += event.occurrences
-            stream.discard(event, by=OUTSIDE_WINDOW)
+            outside.append(event)
         elif low is not None and first < low:
             _start_inside(event, low)
             moved = True
+    stream.discard_all(outside, by=OUTSIDE_WINDOW)
     if moved:
-        stream.replace_all(list(stream))
-    return outside
+        stream.reorder()
+    return sum(event.occurrences for event in outside)
 
 
-def _perhaps_outside(events: Sequence[Event], start: int, end: int) -> Iterator[Event]:
-    """Those of the events in order that show a time outside, or may have begun at another time than they show."""
-    low = bisect_left(events, start, key=_time_of)
-    high = bisect_right(events, end, key=_time_of)
-    inside = events[low:high]
-    folded = compress(inside, map(_fold_of, inside))  # these show their last or greatest occurrence
-    return chain(events[:low], folded, events[high:])
+def _perhaps_outside(lists: Iterable[Sequence[Event]], start: int, end: int) -> Iterator[Event]:
+    """Those of events in order that show a time outside, or may have begun at another time than they show."""
+    for events in lists:
+        low = bisect_left(events, start, key=_time_of)
+        high = bisect_right(events, end, key=_time_of)
+        inside = events[low:high]
+        yield from events[:low]
+        yield from compress(inside, map(_fold_of, inside))  # these show their last or greatest occurrence
+        yield from events[high:]
 
 
 def _time_of(event: Event) -> int:
@@ -163,24 +186,20 @@ def _start_inside(event: Event, low: int) -> None:
 
 def _set_aside_others(stream: EventStream, job: JobInfo) -> None:
     """A line that names another job, or system evidence of nodes outside the job, decides nothing here."""
-    foreign = set(map(_node_of, stream)).difference(job.nodes, (None,)) if job.nodes else set()
-    for event in _deciding(stream) if foreign else ():
-        if event.node in foreign and event.source != "applog":
-            _set_aside(stream, event)
-    for event in _deciding(stream, source="scheduler"):
-        if _names_other_job(event, job):
-            _set_aside(stream, event)
-
-
-def _deciding(stream: EventStream, source: str | None = None) -> list[Event]:
-    return stream.bad(source=source) + stream.events(type=EventType.JOB_STOP, source=source)
-
-
-def _set_aside(stream: EventStream, event: Event) -> None:
-    if event.event_type == EventType.JOB_STOP:
-        stream.discard(event, by=ABOUT_OTHERS)
-    else:
-        stream.demote(event, by=ABOUT_OTHERS)
+    own = {None, *job.nodes}
+    for event_type in (EventType.BAD_NODE, EventType.JOB_STOP):
+        aside: list[Event] = []
+        for events in stream.lists(type=event_type):
+            source = events[0].source
+            foreign = set(map(_node_of, events)) - own if job.nodes and source != Source.APPLOG else ()
+            if foreign:
+                aside += [event for event in events if event.node in foreign]
+            if source == Source.SCHEDULER:
+                aside += [event for event in events if _names_other_job(event, job)]
+        if event_type == EventType.JOB_STOP:
+            stream.discard_all(aside, by=ABOUT_OTHERS)
+        else:
+            stream.demote_all(aside, by=ABOUT_OTHERS)
 
 
 def _names_other_job(event: Event, job: JobInfo) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -60,35 +62,36 @@ def bad_nodes(  # noqa: PLR0913 -- keyword-only but for the two that every phase
 ) -> BlamedNodes:
     """The nodes of the job that bear ``symptom`` (or are ``suspects``), with what was seen on the first ``limit``."""
     inside = frozenset(job.nodes)
-    if symptom is not None:
-        names = set(map(_node_of, stream.events(symptom=symptom, type=EventType.BAD_NODE)))
-    else:
-        names = set(suspects)
-    named = sorted([node for node in names if node is not None and (not inside or node in inside)])
+    bearing = [] if symptom is None else stream.lists(symptom=symptom, type=EventType.BAD_NODE)
+    names = set(suspects) if symptom is None else _nodes_of(bearing)
+    named = sorted([node for node in names if not inside or node in inside])
     shown = named[:limit]
     wanted = frozenset(shown)
-    sightings = _collect([event for event in stream.bad() if event.node in wanted]) if wanted else {}
+    sightings = _collect(stream.lists(type=EventType.BAD_NODE), wanted)
     why = f"{reason}: {symptom}" if symptom else reason
     return BlamedNodes(named, [sightings.get(node, _Sightings()).row(node, why) for node in shown])
 
 
 def interesting_nodes(stream: EventStream, blamed: Collection[str], limit: int) -> list[BadNode]:
     """The first ``limit`` of the other nodes on which a bad or interesting event survived."""
-    events = stream.bad() + stream.events(type=EventType.INTERESTING_NODE)
-    shown = sorted(set(map(_node_of, events)).difference(blamed, (None,)))[:limit]
-    wanted = frozenset(shown)
-    rows = _collect([event for event in events if event.node in wanted]) if wanted else {}
+    lists = [*stream.lists(type=EventType.BAD_NODE), *stream.lists(type=EventType.INTERESTING_NODE)]
+    shown = nsmallest(limit, _nodes_of(lists).difference(blamed))
+    rows = _collect(lists, frozenset(shown))
     return [rows[node].row(node, "symptoms here decided nothing") for node in shown]
 
 
-def _collect(events: Iterable[Event]) -> dict[str, _Sightings]:
-    found: dict[str, _Sightings] = {}
-    for event in events:
-        if event.node is not None:
-            seen = found.get(event.node)
-            if seen is None:
-                seen = found[event.node] = _Sightings()
-            seen.add(event)
+def _nodes_of(lists: Iterable[Iterable[Event]]) -> set[str]:
+    names: set[str | None] = set()
+    for events in lists:
+        names.update(map(_node_of, events))
+    return {name for name in names if name is not None}
+
+
+def _collect(lists: Iterable[Iterable[Event]], wanted: Collection[str]) -> dict[str, _Sightings]:
+    found: defaultdict[str, _Sightings] = defaultdict(_Sightings)
+    for events in lists if wanted else ():
+        for event in [event for event in events if event.node in wanted]:
+            found[event.node or ""].add(event)
     return found
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import EventType
+from attribution_lib.events.ordered import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,25 +29,33 @@ def path_nodes(stream: EventStream, job: JobInfo, registry: GeneratedSymptomRegi
     which stream was earlier.
     """
     signs = {name for name in stream.symptoms() if registry.get(name).rank >= _FAILURE_RANK}
-    failures = [event for event in stream.bad() if event.symptom in signs]
-    timed = min([at for event in failures if (at := event.timestamp) is not None], default=None)
-    firsts = [event for event in failures if timed is not None and event.timestamp == timed]
-    firsts += _first_of_each_untimed_stream(failures)
+    failures = stream.lists(symptom=signs, type=EventType.BAD_NODE)
+    firsts = _first_timed(failures) + _first_of_each_untimed_stream(failures)
     nodes = {event.node for event in firsts if event.node is not None}
     if job.failed_node is not None:
         nodes.add(job.failed_node)
-    known = frozenset(job.nodes) or frozenset(event.node for event in failures if event.node is not None)
-    suspects = stream.events(type=EventType.BAD_PEERS) + failures
-    for event in [event for event in suspects if (text := event.text) is None or '"peer"' in text]:
-        peer = event.payload.get("peer")
-        if isinstance(peer, str) and peer in known:  # an address that nothing maps to a node says no place
-            nodes.add(peer)
+    known: frozenset[str | None] = frozenset(job.nodes) or frozenset(
+        event.node for events in failures for event in events
+    )
+    for events in (*stream.lists(type=EventType.BAD_PEERS), *failures):
+        for event in [event for event in events if (text := event.text) is None or '"peer"' in text]:
+            peer = event.payload.get("peer")
+            if isinstance(peer, str) and peer in known:  # an address that nothing maps to a node says no place
+                nodes.add(peer)
     return frozenset(nodes)
 
 
-def _first_of_each_untimed_stream(failures: Iterable[Event]) -> list[Event]:
+def _first_timed(failures: Iterable[list[Event]]) -> list[Event]:
+    """Those of the earliest time."""
+    earliest = min([at for events in failures if (at := events[0].timestamp) is not None], default=None)
+    if earliest is None:
+        return []
+    return [event for events in failures for event in takewhile(lambda event: event.timestamp == earliest, events)]
+
+
+def _first_of_each_untimed_stream(failures: Iterable[list[Event]]) -> list[Event]:
+    untimed = merged([event for event in events if event.timestamp is None] for events in failures)
     firsts: dict[tuple[str, str], Event] = {}
-    for event in failures:
-        if event.timestamp is None:
-            firsts.setdefault((event.source, event.stream), event)
+    for event in untimed:
+        firsts.setdefault((event.source, event.stream), event)
     return list(firsts.values())

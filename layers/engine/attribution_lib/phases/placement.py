@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import EventType
@@ -11,7 +13,7 @@ from attribution_lib.names import NodeNames, is_address
 from attribution_lib.rules.model import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from attribution_lib.events.event import Event
     from attribution_lib.job.model import JobInfo
@@ -36,13 +38,14 @@ class Placement:
     by_ip: dict[str, set[str]] = field(default_factory=dict)
 
     @classmethod
-    def learn(cls, job: JobInfo, events: Iterable[Event]) -> Placement:
+    def learn(cls, job: JobInfo, lists: Iterable[Iterable[Event]]) -> Placement:
         """Read all mapping events, and every event that carries both a rank and a declared node."""
         names = (job.names or NodeNames()).of_job(job.nodes)
         placement = cls(names, job.nodes, {item.rank: item.node for item in job.ranks})
         of_communicators: list[tuple[int, Event]] = []
         mapping = EventType.MAPPING
-        for event in [event for event in events if event.rank is not None or event.event_type == mapping]:
+        telling = ([one for one in events if one.rank is not None or one.event_type == mapping] for events in lists)
+        for event in chain.from_iterable(telling):
             if event.event_type == mapping and event.payload.get("kind") == "comm_rank_host":
                 of_communicators.append((_number(event.payload.get("nranks")), event))
             elif event.event_type == mapping:
@@ -111,21 +114,22 @@ class Placement:
         index = bisect_right(known, (event.first.line_num or 0, "\U0010ffff"))
         return known[index - 1][1] if index else None
 
-    def place(self, events: Iterable[Event], registry: GeneratedSymptomRegistry) -> set[str]:
+    def place(self, lists: Iterable[Sequence[Event]], registry: GeneratedSymptomRegistry) -> set[str]:
         """Give events their node where anything tells it; returns the rules of those that changed theirs."""
         moved: set[str] = set()
         known: dict[str | None, str | None] = {None: None}
-        for event in events:
-            named = event.node
-            if named not in known:
-                known[named] = self._host_of_name(named)
-            node = known[named]
-            if node is None:
-                node = self._host_of_unnamed(event, registry)
-            if node != named:
-                event.node = node
-                moved.add(event.rule)
-            if (text := event.text) is None or '"peer"' in text:
+        for events in lists:
+            named = set(map(_node_of, events))
+            known.update((name, self._host_of_name(name)) for name in named.difference(known))
+            elsewhere = {name for name in named if name is None or known[name] != name}
+            for event in [event for event in events if event.node in elsewhere] if elsewhere else ():
+                node = known[event.node]
+                if node is None:
+                    node = self._host_of_unnamed(event, registry)
+                if node != event.node:
+                    event.node = node
+                    moved.add(event.rule)
+            for event in [event for event in events if (text := event.text) is None or '"peer"' in text]:
                 peer = event.payload.get("peer")
                 if isinstance(peer, str) and peer:
                     event.payload = {**event.payload, "peer": self.host_of_peer(peer) or peer}
@@ -147,6 +151,9 @@ class Placement:
         if hosts:
             return next(iter(hosts))
         return self.nodes[0] if len(self.nodes) == 1 else address
+
+
+_node_of = attrgetter("node")
 
 
 def _number(value: object) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import EventType
+from attribution_lib.events.ordered import kind_of
 from attribution_lib.phases.stages import Stage, unwatched
 from attribution_lib.rules.bad_events import BadEvents, CascadeScope
 from attribution_lib.rules.contexts import FilterContext, RefinerContext, SymptomSet
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from attribution_lib.events.event import Event
+    from attribution_lib.events.ordered import EventsByKind
     from attribution_lib.events.stream import EventStream
     from attribution_lib.job.model import JobInfo
     from attribution_lib.phases.stages import Watcher
@@ -71,7 +73,7 @@ def apply_refiners(
     """
     scrub = _between(engine, RefinerPriority.SCRUB, RefinerPriority.FINAL)
     final = _between(engine, RefinerPriority.FINAL, RefinerPriority.POST_OUTCOME)
-    bad = BadEvents(stream.events(type=EventType.BAD_NODE))
+    bad = BadEvents(stream.lists(type=EventType.BAD_NODE))
     nodes = _ByNode(bad)
     for rule in scrub:
         if _keeps_to_its_node(rule):
@@ -81,14 +83,14 @@ def apply_refiners(
                 _run((rule,), inside, node, stream, job, engine, crashes)
     _discard_metric_repeats(stream)
     watch(Stage.SCRUBBED, stream)
-    _run(final, BadEvents(stream.events(type=EventType.BAD_NODE)), None, stream, job, engine, crashes)
+    _run(final, BadEvents(stream.lists(type=EventType.BAD_NODE)), None, stream, job, engine, crashes)
 
 
 def apply_post_outcome(
     stream: EventStream, job: JobInfo, engine: RuleEngine, choice: OutcomeChoice, crashes: CrashLog
 ) -> None:
     """Run the POST_OUTCOME refiners, which may add alternatives and notes, lower confidence or set the outcome."""
-    events = BadEvents(stream.events(type=EventType.BAD_NODE))
+    events = BadEvents(stream.lists(type=EventType.BAD_NODE))
     rules = _between(engine, RefinerPriority.POST_OUTCOME, None)
     _run(rules, events, None, stream, job, engine, crashes, choice=choice)
 
@@ -113,11 +115,11 @@ class _ByNode:
     def all(self) -> list[tuple[str | None, BadEvents]]:
         """Every node with its events."""
         if self._groups is None:
-            groups: dict[str | None, list[Event]] = {}
+            groups: dict[str | None, EventsByKind] = {}
             for event in self._bad:
-                groups.setdefault(event.node, []).append(event)
+                groups.setdefault(event.node, {}).setdefault(kind_of(event), []).append(event)
             nodes = sorted(groups, key=lambda name: (name is None, name or ""))
-            self._groups = [(node, BadEvents(groups[node])) for node in nodes]
+            self._groups = [(node, BadEvents(groups[node].values())) for node in nodes]
         return self._groups
 
 

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from enum import StrEnum
 from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING, overload
 
 from attribution_lib.events.event import ACTIVE
+from attribution_lib.events.ordered import merged
 from attribution_lib.observation import Source
 from attribution_lib.rules.causes import Causes
 
@@ -36,15 +36,18 @@ class CascadeScope(StrEnum):
 class BadEvents(Sequence["Event"]):
     """As a sequence: the events that are still active, in order, each time it is asked.
 
-    Indexed by symptom and place when first needed; the indexes serve all rules of a sub-phase, since an event that is
-    out of the decision never comes back.
+    Held by symptom, and indexed by place when first needed; the indexes serve all rules of a sub-phase, since an event
+    that is out of the decision never comes back.
     """
 
-    def __init__(self, events: Iterable[Event]) -> None:
-        """``events`` in event order."""
-        self._events = list(events)
-        self._groups: dict[str | None, list[int]] | None = None
-        """{symptom: where in ``events`` it stands}."""
+    def __init__(self, lists: Iterable[list[Event]]) -> None:
+        """``lists`` each alike in symptom and in event order."""
+        found: defaultdict[str | None, list[list[Event]]] = defaultdict(list)
+        for events in lists:
+            found[events[0].symptom].append(events)
+        self._groups = {symptom: merged(several) for symptom, several in found.items()}
+        self._all: list[Event] | None = None
+        """In order; made when first asked for, which few rules do."""
         self._places: dict[tuple[CascadeScope, str], dict[Hashable, Causes]] = {}
 
     def __iter__(self) -> Iterator[Event]:
@@ -61,43 +64,30 @@ class BadEvents(Sequence["Event"]):
         return self._active()[index]
 
     def __bool__(self) -> bool:
-        return any(event.state is ACTIVE for event in self._events)
+        return any(event.state is ACTIVE for events in self._groups.values() for event in events)
 
     @property
     def symptoms(self) -> Collection[str | None]:
         """The symptoms that were there at the start."""
-        return self._by_symptom().keys()
+        return self._groups.keys()
 
     def of(self, symptoms: Collection[str], *, in_order: bool = True) -> list[Event]:
         """The active events of these symptoms; ``in_order`` across them, else symptom by symptom."""
-        groups = self._by_symptom()
-        named = sorted(groups.keys() & frozenset(symptoms), key=str)
-        places: Iterable[int] = chain.from_iterable(map(groups.__getitem__, named))
-        if in_order and len(named) > 1:
-            places = sorted(places)
-        return [event for event in map(self._events.__getitem__, places) if event.state is ACTIVE]
+        named = sorted(self._groups.keys() & frozenset(symptoms), key=str)
+        lists = [[event for event in self._groups[symptom] if event.state is ACTIVE] for symptom in named]
+        return merged(lists) if in_order else list(chain.from_iterable(lists))
 
     def causes(self, symptom: str, scope: CascadeScope) -> Mapping[Hashable, Causes]:
         """The events of a symptom by place; see ``place_of``. Events that no place is known of are left out."""
         table = self._places.get((scope, symptom))
         if table is None:
-            events = [self._events[place] for place in self._by_symptom().get(symptom, ())]
-            table = self._places[scope, symptom] = _by_place(events, scope)
+            table = self._places[scope, symptom] = _by_place(self._groups.get(symptom, ()), scope)
         return table
 
     def _active(self) -> list[Event]:
-        return [event for event in self._events if event.state is ACTIVE]
-
-    def _by_symptom(self) -> dict[str | None, list[int]]:
-        if self._groups is None:
-            groups: defaultdict[str | None, list[int]] = defaultdict(list)
-            for place, symptom in enumerate(map(_symptom_of, self._events)):
-                groups[symptom].append(place)
-            self._groups = dict(groups)
-        return self._groups
-
-
-_symptom_of = attrgetter("symptom")
+        if self._all is None:
+            self._all = merged(self._groups.values())
+        return [event for event in self._all if event.state is ACTIVE]
 
 
 def _by_place(events: Sequence[Event], scope: CascadeScope) -> dict[Hashable, Causes]:

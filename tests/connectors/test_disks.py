@@ -125,7 +125,9 @@ def test_a_store_on_a_full_disk_is_refused_with_its_folder(
 
 
 @pytest.mark.parametrize(
-    "words", [("fleet", "status"), ("replay",), ("serve", "--port", "0")], ids=lambda words: words[0]
+    "words",
+    [("fleet", "status"), ("replay",), ("release", "show"), ("serve", "--port", "0")],
+    ids=lambda words: words[0],
 )
 def test_a_store_that_may_not_be_made_is_refused_with_its_folder(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "file").write_text("in the way")

@@ -185,3 +185,9 @@ def test_a_level_of_messages_that_there_is_not_is_refused() -> None:
     for words in (("run",), ("fleet", "start"), ("serve",)):
         found = CliRunner().invoke(main, [*words, "--log-level", "loud"])
         assert (found.exit_code, "'loud' is not one of" in found.output) == (2, True)
+
+
+def test_a_mistyped_folder_of_evidence_is_refused_and_not_made(tmp_path: Path) -> None:
+    found = CliRunner().invoke(main, ["replay", "--data", str(tmp_path / "mistyped")])
+    assert (found.exit_code, "mistyped: there is no such folder; expected " in found.stderr) == (2, True)
+    assert not (tmp_path / "mistyped").exists()

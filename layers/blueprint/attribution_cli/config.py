@@ -15,6 +15,7 @@ from attribution_blueprint.runs import configuration_files, read_all
 from attribution_blueprint.secrets import is_reference
 from attribution_blueprint.surfaces import Surface
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
+from attribution_cli.terminal import complain
 from attribution_lib.redaction import redact
 from attribution_lib.text.escape import shown
 
@@ -38,7 +39,7 @@ def config(configs: tuple[Path, ...], show: bool) -> None:  # noqa: FBT001 -- cl
     try:
         configurations = read_all(configuration_files(configs), os.environ, given_arguments(), reveal=False)
     except ConfigError as error:
-        click.echo("\n".join(shown(fault) for fault in error.faults), err=True)
+        complain(str(error))
         sys.exit(_BAD_INPUT)
     for configuration in configurations:
         click.echo(f"# {configuration.address}")

@@ -12,6 +12,7 @@ from rich.table import Table
 from attribution_blueprint.errors import ConfigError
 from attribution_blueprint.frameworks import FRAMEWORKS
 from attribution_blueprint.reference import configuration_page, rows_of, summary_of
+from attribution_cli.terminal import complain
 
 __all__ = ["connectors"]
 
@@ -46,13 +47,13 @@ def connectors(name: str | None, docs: Path | None, check: bool) -> None:  # noq
             for framework in FRAMEWORKS.values()
             for part in framework.names or [""]
         )
-        click.echo(f"{name}: no such connector; accepted: {known}", err=True)
+        complain(f"{name}: no such connector; accepted: {known}")
         sys.exit(_BAD_INPUT)
     try:
         for framework, component in found:
             _describe(console, framework.name, component)
     except ConfigError as error:
-        click.echo(str(error), err=True)
+        complain(str(error))
         sys.exit(_BAD_INPUT)
 
 

@@ -14,6 +14,7 @@ from attribution_blueprint.orchestrator import Orchestrator
 from attribution_blueprint.runs import Services
 from attribution_blueprint.settings import read_configuration
 from attribution_blueprint.surfaces import Given, Slot, Surface
+from attribution_cli.terminal import complain
 from attribution_lib.text.escape import shown
 
 if TYPE_CHECKING:
@@ -43,13 +44,13 @@ def explain_job(
     try:
         configuration = _configuration(job_id, configs, arguments)
     except ConfigError as error:
-        click.echo("\n".join(shown(fault) for fault in error.faults), err=True)
+        complain(str(error))
         return _BAD_INPUT
     with Services().closing() as services:
         try:
             orchestrator = Orchestrator(configuration, services.of(configuration.attribution))
         except (AttributionFailedError, BlueprintError) as error:
-            click.echo(shown(str(error)), err=True)
+            complain(str(error))
             return _FAILED
         orchestrator.run()
     for fault in orchestrator.discovery_errors:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from attribution_blueprint.errors import BlueprintError
 from attribution_cli.stores import chosen_store
+from attribution_cli.terminal import complain
 from attribution_lib.errors import AttributionError
 from attribution_lib.rules.folders import bundled_rules
 from attribution_service.errors import ServiceError
@@ -88,6 +90,6 @@ def _objects(data: Path | None) -> Iterator[ObjectStore]:
     try:
         with chosen_store(data) as store:
             yield store.objects
-    except (AttributionError, ServiceError) as error:
-        click.echo(str(error), err=True)
+    except (AttributionError, BlueprintError, ServiceError) as error:
+        complain(str(error))
         raise SystemExit(2) from None

@@ -12,7 +12,8 @@ import click
 
 from attribution_blueprint.errors import BlueprintError
 from attribution_blueprint.local import load_engine
-from attribution_cli.stores import chosen_store
+from attribution_cli.stores import recorded_store
+from attribution_cli.terminal import complain
 from attribution_lib.errors import AttributionError
 from attribution_lib.text.escape import shown
 from attribution_service.errors import ServiceError
@@ -54,12 +55,12 @@ def replay_command(since: int, rules_dir: Path | None, data: Path | None, *, dif
     """
     try:
         engine = load_engine(rules_dir)
-        with chosen_store(data) as store:
+        with recorded_store(data) as store:
             service = Service(store, lambda: engine, time.time, read_settings(os.environ))
             found = replay(service, EVERYTHING, engine, since=int(time.time()) - since)
             changed = _print(found, diff=diff)
     except (AttributionError, BlueprintError, ServiceError) as error:
-        click.echo(str(error), err=True)
+        complain(str(error))
         raise SystemExit(2) from None
     raise SystemExit(1 if changed else 0)
 

@@ -53,7 +53,7 @@ def run(configs: tuple[Path, ...], *, dry_run: bool, log_level: str, **flags: bo
         tell_of_nothing_to_read(configurations)
         sys.exit(_dry(configurations) if dry_run else _all(configurations))
     except ConfigError as error:
-        click.echo("\n".join(shown(fault) for fault in error.faults), err=True)
+        complain(str(error))
         sys.exit(_BAD_INPUT)
 
 
@@ -99,7 +99,7 @@ def _all(configurations: Sequence[Configuration]) -> int:
 def _tell(configuration: Configuration, errors: Sequence[str]) -> None:
     """What adapters said that could not say which jobs there are."""
     for error in errors:
-        complain(f"{configuration.address}: {error}")
+        click.echo(shown(f"{configuration.address}: {error}"), err=True)
 
 
 def _need_adapters(configurations: Sequence[Configuration]) -> None:

@@ -22,7 +22,7 @@ from attribution_blueprint.local_service import Serving, serving
 from attribution_blueprint.places import data_folder
 from attribution_blueprint.sample_cases import sample_folder
 from attribution_cli.stores import telling_where
-from attribution_cli.terminal import log_level_option
+from attribution_cli.terminal import complain, log_level_option
 from attribution_lib.errors import AttributionError
 from attribution_service.errors import ServiceError
 from attribution_service.http.function import LOGGER
@@ -134,5 +134,5 @@ def _stopped_by_signals(server: LocalServer) -> Iterator[None]:
 
 
 def _refuse(message: str) -> None:
-    click.echo(message, err=True)
+    complain(message)
     sys.exit(_BAD_INPUT)

@@ -66,7 +66,7 @@ def chosen_store(data: Path | None) -> Iterator[Store]:
 def recorded_store(data: Path | None) -> Iterator[Store]:
     """The store to look something up in: a folder that is not there is refused and not made (``EvidenceError``)."""
     if data is not None and not data.is_dir():
-        msg = f"--data {data}: there is no such folder; expected the one that fleet start named"
+        msg = f"--data {data}: there is no such folder; expected the one that serve or fleet start was given"
         raise EvidenceError(msg)
     with chosen_store(data) as store:
         yield store

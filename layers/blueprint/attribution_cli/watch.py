@@ -18,8 +18,7 @@ from attribution_blueprint.errors import BlueprintError, ConfigError
 from attribution_blueprint.settings import read_configuration
 from attribution_blueprint.surfaces import Given, Slot, Surface
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
-from attribution_cli.terminal import log_to_terminal
-from attribution_lib.text.escape import shown
+from attribution_cli.terminal import complain, log_to_terminal
 
 __all__ = ["watch"]
 
@@ -43,7 +42,7 @@ def kueue(configs: Path | None) -> None:
         settings = _settings(configs)
         recorder = Recorder(Path(settings.placements).expanduser())
     except BlueprintError as error:
-        click.echo("\n".join(shown(line) for line in str(error).splitlines()), err=True)
+        complain(str(error))
         sys.exit(_BAD_INPUT)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

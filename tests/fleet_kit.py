@@ -21,12 +21,10 @@ from attribution_service.sessions import list_sessions
 from attribution_service.stores.crashing import InjectedCrashError
 from attribution_service.verdict_database import VerdictDatabase
 from attribution_service.verdict_items import counter_key, node_pk
+from run_kit import Through
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from attribution_blueprint.connectors.attribution.base import Handle
-    from attribution_blueprint.connectors.base import Budget
     from attribution_lib.observation import Observation
     from attribution_service.run_records import RunRow, RunSummary
 
@@ -117,14 +115,10 @@ def node_of(number: int) -> str:
 
 
 @dataclass(slots=True)
-class CrashingIngest:
+class CrashingIngest(Through):
     """The service in this process, whose ingest dies for some sessions: before or after the batch is stored."""
 
-    inner: InProcessAttribution
     crashing: frozenset[str]
-
-    def open(self, job: Mapping[str, Any]) -> Handle:
-        return self.inner.open(job)
 
     def submit(self, handle: Handle, observation: Observation) -> Any:
         dies = handle.attributor_id in self.crashing
@@ -134,21 +128,6 @@ class CrashingIngest:
         if dies:
             raise InjectedCrashError(handle.attributor_id)
         return delivered
-
-    def verdict(self, handle: Handle, budget: Budget) -> Any:
-        return self.inner.verdict(handle, budget)
-
-    def delete(self, handle: Handle) -> None:
-        self.inner.delete(handle)
-
-    def history(self, cluster: str, nodes: Any) -> Mapping[str, int]:
-        return self.inner.history(cluster, nodes)
-
-    def check(self) -> None:
-        self.inner.check()
-
-    def close(self) -> None:
-        self.inner.close()
 
 
 @dataclass(slots=True)

@@ -110,20 +110,15 @@ class Misbehaving:
 
 
 @dataclass(slots=True)
-class SlowVerdicts:
-    """The real service behind a wait, so that a test can act while sessions are open."""
+class Through:
+    """The service in this process; a test derives from it what is to be different."""
 
     inner: InProcessAttribution
-    opened: threading.Event
-    seconds: float = 0.3
 
     def open(self, job: Mapping[str, Any]) -> Handle:
-        handle = self.inner.open(job)
-        self.opened.set()
-        return handle
+        return self.inner.open(job)
 
     def submit(self, handle: Handle, observation: Observation) -> Any:
-        time.sleep(self.seconds)
         return self.inner.submit(handle, observation)
 
     def verdict(self, handle: Handle, budget: Budget) -> Any:
@@ -140,6 +135,23 @@ class SlowVerdicts:
 
     def close(self) -> None:
         self.inner.close()
+
+
+@dataclass(slots=True)
+class SlowVerdicts(Through):
+    """The real service behind a wait, so that a test can act while sessions are open."""
+
+    opened: threading.Event
+    seconds: float = 0.3
+
+    def open(self, job: Mapping[str, Any]) -> Handle:
+        handle = self.inner.open(job)
+        self.opened.set()
+        return handle
+
+    def submit(self, handle: Handle, observation: Observation) -> Any:
+        time.sleep(self.seconds)
+        return self.inner.submit(handle, observation)
 
 
 def runs_in(path: Path) -> list[tuple[str, str]]:

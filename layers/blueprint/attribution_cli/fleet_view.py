@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from attribution_cli.progress_view import contexts_bar
+from attribution_cli.progress_view import ContextsBar
 from attribution_cli.terminal import echo_json
 from attribution_lib.text.escape import shown
 from attribution_service.run_records import IN_PROCESS, RowStatus, RunState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import TracebackType
     from typing import Any
-
-    from rich.progress import TaskID
 
     from attribution_blueprint.executions import Execution
     from attribution_service.run_records import RunRecord, RunRow, RunSummary
@@ -42,33 +39,16 @@ _ALWAYS = 5
 """So many of them are shown even when they are 0."""
 
 
-class FleetProgress:
-    """A bar on a terminal; nothing where there is none."""
-
-    def __init__(self) -> None:
-        self._progress = contexts_bar()
-        self._task: TaskID | None = None
-
-    def __enter__(self) -> Self:
-        if self._progress is not None:
-            self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._progress is not None:
-            self._progress.stop()
+class FleetProgress(ContextsBar):
+    """What a fleet tells while it runs, as a bar."""
 
     def found(self, count: int) -> None:
         """So many contexts there are."""
-        if self._progress is not None:
-            self._task = self._progress.add_task("contexts", total=count)
+        self.more(count)
 
     def ended(self, row: RunRow) -> None:  # noqa: ARG002 -- the protocol's
         """One more is done."""
-        if self._progress is not None and self._task is not None:
-            self._progress.advance(self._task)
+        self.advance()
 
 
 def exit_status(summary: RunSummary) -> int:

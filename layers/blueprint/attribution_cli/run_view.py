@@ -9,15 +9,13 @@ from rich.console import Console
 
 from attribution_blueprint.connectors.output.stdout import StdoutSink
 from attribution_blueprint.one_context import ContextStatus
-from attribution_cli.progress_view import contexts_bar
+from attribution_cli.progress_view import ContextsBar
 from attribution_cli.verdict_view import print_table
 from attribution_lib.text.escape import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
-
-    from rich.progress import TaskID
 
     from attribution_blueprint.one_context import ContextResult
     from attribution_blueprint.orchestrator import Orchestrator
@@ -37,33 +35,26 @@ class RunView:
         self._many = len(configurations) > 1
         self._totals: Counter[str] = Counter()
         self._rows: list[tuple[str, EnrichedVerdict]] = []
-        self._progress = contexts_bar()
-        self._task: TaskID | None = None
+        self._bar = ContextsBar()
 
     def __enter__(self) -> Self:
-        if self._progress is not None:
-            self._progress.start()
-            self._task = self._progress.add_task("contexts", total=0)
+        self._bar.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._progress is not None:
-            self._progress.stop()
+        self._bar.__exit__(kind, error, trace)
 
     def found(self, count: int) -> None:
         """So many more contexts."""
-        self._totals["found"] += count
-        if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, total=self._totals["found"])
+        self._bar.more(count)
 
     def ended(self, result: ContextResult) -> None:
         """One context is done: one line, unless a table at the end will show it."""
         if not self._tabled or not result.written:
             self._out.print(shown(_line(result)))
-        if self._progress is not None and self._task is not None:
-            self._progress.advance(self._task)
+        self._bar.advance()
 
     def broke(self, configuration: Configuration, reason: str) -> None:
         """A configuration could not even begin."""

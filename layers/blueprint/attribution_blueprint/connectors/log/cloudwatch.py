@@ -9,6 +9,7 @@ from pydantic import Field
 
 from attribution_blueprint.connectors.aws import AWS_ERRORS, AwsClients, AwsSettings, reason_of
 from attribution_blueprint.connectors.collector import LogSettings
+from attribution_blueprint.connectors.log.addresses import filled_addresses, named_places
 from attribution_blueprint.context import EvidencePlace, PlaceKind
 from attribution_blueprint.errors import CollectError
 from attribution_blueprint.setting_types import Texts
@@ -78,15 +79,11 @@ class CloudwatchLog:
             raise CollectError("; ".join(reasons[:_REASONS_SHOWN]))
 
     def _places(self, context: ExecutionContext) -> Iterator[EvidencePlace]:
-        for place in context.places if self.settings.job_output else ():
-            if place.kind is PlaceKind.CLOUDWATCH and (place.source or Source.APPLOG) is self.source:
-                yield place
-        info = context.info
-        for given in self.settings.streams:
-            for node in info.nodes if "{node}" in given else ("",):
-                filled = given.replace("{job_id}", info.job_id).replace("{name}", info.name).replace("{node}", node)
-                group, _, stream = filled.partition(":")
-                yield EvidencePlace(PlaceKind.CLOUDWATCH, group, stream, node=node or None)
+        if self.settings.job_output:
+            yield from named_places(context, PlaceKind.CLOUDWATCH, self.source)
+        for address, node in filled_addresses(self.settings.streams, context.info):
+            group, _, stream = address.partition(":")
+            yield EvidencePlace(PlaceKind.CLOUDWATCH, group, stream, node=node)
 
     def _events(self, place: EvidencePlace, context: ExecutionContext, budget: Budget) -> Iterator[dict[str, Any]]:
         window = context.window

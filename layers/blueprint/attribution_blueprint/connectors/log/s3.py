@@ -10,6 +10,7 @@ from urllib3.exceptions import ProtocolError
 
 from attribution_blueprint.connectors.aws import AWS_ERRORS, AwsClients, AwsSettings, reason_of
 from attribution_blueprint.connectors.collector import LogSettings
+from attribution_blueprint.connectors.log.addresses import filled_addresses, named_places
 from attribution_blueprint.context import EvidencePlace, PlaceKind
 from attribution_blueprint.errors import CollectError
 from attribution_blueprint.packed import DAMAGED, packing_of, unpacked
@@ -77,14 +78,10 @@ class S3Log:
             raise CollectError("; ".join(reasons[:_REASONS_SHOWN]))
 
     def _places(self, context: ExecutionContext) -> Iterator[EvidencePlace]:
-        for place in context.places if self.settings.job_output else ():
-            if place.kind is PlaceKind.S3 and (place.source or Source.APPLOG) is self.source:
-                yield place
-        info = context.info
-        for given in self.settings.urls:
-            for node in info.nodes if "{node}" in given else ("",):
-                filled = given.replace("{job_id}", info.job_id).replace("{name}", info.name).replace("{node}", node)
-                yield EvidencePlace(PlaceKind.S3, filled, node=node or None)
+        if self.settings.job_output:
+            yield from named_places(context, PlaceKind.S3, self.source)
+        for address, node in filled_addresses(self.settings.urls, context.info):
+            yield EvidencePlace(PlaceKind.S3, address, node=node)
 
     def _objects(self, url: str, context: ExecutionContext, budget: Budget) -> Iterator[tuple[str, str]]:
         """Bucket and key of what an address means; of a prefix, what was written since the job began."""

@@ -68,9 +68,9 @@ def exception_without_stack(_job: JobIdentity, _captures: Mapping[str, str], lin
     "ErrorLine",
     AUTHOR,
     trigger_re=(
-        r"(?:^|[\[|] ?|- )(?:ERROR|CRITICAL|FATAL)(?:\]|: ?\S| +[|-])|[\d\])] (?:ERROR|CRITICAL|FATAL):? +[^\d\s|-]"
+        r"(?:^|[\[|] ?|- )(?:ERROR|CRITICAL|FATAL)(?:\]|: ?\S| +[|-])|[\d\])Z] (?:ERROR|CRITICAL|FATAL):? +[^\d\s|-]"
         r"|^(?:[Ee]rror|[Ff]atal|[Ff]atal error|ERR!): \S|^[EF]\d{4} \d\d:\d\d:|: [EF] (?:external|tensorflow|xla)/"
-        r"|level=(?:error|fatal|critical)\b"
+        r"|level=(?:error|fatal|critical)\b|^[A-Z]\w+ ERROR: \S|\] ?\[E\] \S|\[(?:error|critical|fatal)\] \S|\d E \d+ \d+\] "
         r"|\"(?:level|severity|levelname)\": ?\"(?:error|fatal|critical|ERROR|FATAL|CRITICAL)\""
     ),
     sources=("applog",),
@@ -82,12 +82,14 @@ def error_line(_job: JobIdentity, _captures: Mapping[str, str], line: str) -> On
 
 @filter_def("ErrorLineOfLastResort", AUTHOR, priority=FilterPriority.LATE + 500)
 def error_line_of_last_resort(context: FilterContext) -> None:
-    """The first error line stands for the failure of a job of which no rule reads anything.
+    """The first error line stands for the failure of a job of which no rule reads more than a launcher's word.
 
     Not where any rule has read that very line, whatever became of it.
     """
     stream = context.event_stream
-    if context.job.state_class is not StateClass.FAILED or stream.bad() or stream.events(type=EventType.JOB_STOP):
+    if context.job.state_class is not StateClass.FAILED or stream.events(type=EventType.JOB_STOP):
+        return
+    if any(context.registry.get(name).root for name in stream.symptoms() - {None} if stream.bad([name])):
         return
     facts = [event for event in stream.events(type=EventType.JOB_INFO) if event.payload.get("kind") == _FACT]
     read = by_line(event for event in stream.events(source="applog") if event.payload.get("kind") != _FACT)

@@ -100,6 +100,7 @@ cascade(
         "NVIDIA container toolkit failed",
         "Node offers too few GPUs",
         "Requested GPU unknown on the node",
+        "Unified memory driver gave up",
     ],
     scope=CascadeScope.NODE,
     order=Order.ANY,

@@ -8,7 +8,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import to_json
+from msgspec.json import Encoder
 
 from attribution_lib.fields import is_identifier
 from attribution_lib.observation import LogEntries
@@ -24,6 +24,7 @@ __all__ = ["canonical_entries", "columns_of", "columns_of_types", "read_entries"
 
 _KEYS = ("line", "node", "rank", "ts")
 """Sorted, as the canonical form wants them."""
+_ENCODER = Encoder()  # immutable and free of state between calls
 _MAX_RANK = 2_000_000
 _PIECE = 2_000
 _STAMP_EXPECTED = "RFC 3339 with an offset, or epoch nanoseconds as a string"
@@ -158,7 +159,7 @@ def canonical_entries(entries: Sequence[Any]) -> Iterator[bytes]:
     memory that is used again and again is much cheaper than fresh memory for a second copy of the body.
     """
     for start in range(0, len(entries), _PIECE):
-        yield (b"," if start else b"[") + to_json(_ordered(entries[start : start + _PIECE]))[1:-1]
+        yield (b"," if start else b"[") + _ENCODER.encode(_ordered(entries[start : start + _PIECE]))[1:-1]
     yield b"]" if entries else b"[]"
 
 

@@ -29,6 +29,10 @@ _CHARACTER = 6.9
 """Units that a character of a label takes."""
 _LETTERS = 6.0
 """Half the height of a label's letters."""
+_ROUTED = 60
+"""Arrows up to which each is led around what is written: more cross one another anyway, and a page must not wait."""
+_MARK = 6.0
+"""Half the width of a mark."""
 _LABEL = 40
 _GAP = 12.0
 
@@ -58,7 +62,8 @@ def draw(chain: ChainPicture) -> Drawing:
     axis = make_axis(times, _LEFT, _WIDTH - _LEFT, _strip(spans.values(), len(set(times))))
     lanes, marks = _placed(chain, spans, axis)
     by_id = {drawn.mark.id: drawn for drawn in marks}
-    labels = [_box(drawn) for drawn in marks]
+    few = len(chain.edges) <= _ROUTED
+    written = [*map(_label_box, marks), *map(_lane_label_box, lanes)] if few else []
     return Drawing(
         width=_WIDTH,
         height=(lanes[-1].y + lanes[-1].height if lanes else _TOP) + 4,
@@ -68,7 +73,7 @@ def draw(chain: ChainPicture) -> Drawing:
         ticks=axis.ticks,
         marks=tuple(marks),
         edges=tuple(
-            _edge(by_id[edge.source], by_id[edge.target], labels)
+            _edge(by_id[edge.source], by_id[edge.target], marks if few else [], written)
             for edge in chain.edges
             if edge.source in by_id and edge.target in by_id
         ),
@@ -135,15 +140,26 @@ def _echoed(drawn: DrawnMark, lanes: Sequence[DrawnLane]) -> DrawnMark:
     return DrawnMark(drawn.x, drawn.y, drawn.until, drawn.label, drawn.label_x, drawn.anchor, heights, drawn.mark)
 
 
-def _box(drawn: DrawnMark) -> Box:
+def _label_box(drawn: DrawnMark) -> Box:
     """Where the letters of a mark's label stand."""
     length = len(drawn.label) * _CHARACTER
     left = drawn.label_x if drawn.anchor == "start" else drawn.label_x - length
     return left, drawn.y - _LETTERS, left + length, drawn.y + _LETTERS
 
 
-def _edge(cause: DrawnMark, consequence: DrawnMark, labels: Sequence[Box]) -> DrawnEdge:
-    curve = route((cause.x, cause.y), (consequence.x, consequence.y), labels)
+def _lane_label_box(drawn: DrawnLane) -> Box:
+    middle = drawn.y + _PAD / 2 + _ROW / 2
+    return 0.0, middle - _LETTERS, _PAD + len(drawn.lane.label) * _CHARACTER, middle + _LETTERS
+
+
+def _edge(cause: DrawnMark, consequence: DrawnMark, marks: Sequence[DrawnMark], written: Sequence[Box]) -> DrawnEdge:
+    """An arrow that keeps off other marks too, lest it seem to come from them."""
+    others = [
+        (one.x - _MARK, one.y - _MARK, one.x + _MARK, one.y + _MARK)
+        for one in marks
+        if one is not cause and one is not consequence
+    ]
+    curve = route((cause.x, cause.y), (consequence.x, consequence.y), [*written, *others])
     return DrawnEdge(cause.mark.id, consequence.mark.id, curve, cause.mark.state == "root")
 
 

@@ -1,4 +1,4 @@
-"""The way of an arrow: of several curves the one that runs through the fewest labels."""
+"""The way of an arrow: of several curves the one that runs through the fewest labels and other marks."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ __all__ = ["Box", "boxes_crossed", "route"]
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
-"""(left, top, right, bottom) of a label."""
+"""(left, top, right, bottom) of a label, or of a mark that the arrow is not of."""
 _REACH = 9.0
 """From the middle of a mark to where its arrows begin and end."""
 _BESIDE = 24.0
 """Marks nearer than this stand above one another."""
 _ARC = 16.0
 """How far an arc between marks of one row is drawn off it: between its labels and those of the next row."""
-_BOWS = (30.0, 14.0, 60.0)
-_SAMPLES = 24
+_BOWS = (30.0, 14.0, 60.0, 90.0, 130.0)
+_SAMPLES = 20
 
 
-def route(cause: Point, consequence: Point, labels: Sequence[Box]) -> Curve:
+def route(cause: Point, consequence: Point, boxes: Sequence[Box]) -> Curve:
     """The curve from one mark to another; of equally good ones the first, which is the calmest to look at."""
+    top, bottom = sorted((cause[1], consequence[1]))
+    boxes = [box for box in boxes if box[1] < bottom + _ARC and top - _ARC < box[3]]  # no way leads further up or down
     least: tuple[int, Curve] | None = None
     for curve in _ways(cause, consequence):
-        crossed = boxes_crossed(curve, labels)
+        crossed = boxes_crossed(curve, boxes)
         if crossed == 0:
             return curve
         if least is None or crossed < least[0]:
@@ -37,14 +39,16 @@ def route(cause: Point, consequence: Point, labels: Sequence[Box]) -> Curve:
     return least[1]
 
 
-def boxes_crossed(curve: Curve, labels: Sequence[Box]) -> int:
-    """How many labels a curve runs through."""
-    top, bottom = min(curve.y1, curve.b1, curve.b2, curve.y2), max(curve.y1, curve.b1, curve.b2, curve.y2)
-    near = [box for box in labels if box[1] < bottom and top < box[3]]
-    if not near:
-        return 0
+def boxes_crossed(curve: Curve, boxes: Sequence[Box]) -> int:
+    """How many of them a curve runs through."""
     points = [_at(curve, step / _SAMPLES) for step in range(_SAMPLES + 1)]
-    return sum(any(left < x < right and above < y < below for x, y in points) for left, above, right, below in near)
+    crossed = 0
+    for left, above, right, below in boxes:
+        for x, y in points:
+            if above < y < below and left < x < right:
+                crossed += 1
+                break
+    return crossed
 
 
 def _at(curve: Curve, t: float) -> Point:

@@ -192,10 +192,14 @@ def first_application_failure(context: RefinerContext) -> None:
     general = general_readings(names, registry)
     causes = [name for name in names if _may_explain(name, context)]
     failures = FirstFailures(bad.of(causes, in_order=False), within=_WINDOW_SECONDS)
-    for event in bad.of(explained):
-        cause = failures.first(event, lambda cause, event: _explains(cause, event, general))
-        if cause is not None:
-            context.event_stream.discard(event, by="FirstApplicationFailure", explained_by=cause)
+    first = failures.kept()
+    if all(failure.timestamp is not None and failure.timestamp == failure.first[0] for failure in first):
+        # No other event explains anything: once it is known which of these stand, the rest may come in any order.
+        events = [*(failure for failure in first if failure.symptom in explained), *bad.of(explained, in_order=False)]
+    else:
+        events = bad.of(explained)
+    for event, cause in failures.explained(events, lambda cause, event: _explains(cause, event, general)):
+        context.event_stream.discard(event, by="FirstApplicationFailure", explained_by=cause)
 
 
 _AFTERMATH = frozenset({"Segmentation fault", "Bus error", "Trace trap", "Process killed", "Python TimeoutError"})

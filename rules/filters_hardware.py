@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attribution_lib.rule_api import (
+    EventType,
     FilterContext,
     FilterPriority,
     Outcome,
@@ -107,8 +108,11 @@ def tell_host_services_from_jobs(context: FilterContext) -> None:
     The cgroup stands on the kernel's constraint line; the kill line of the same process is the evidence.
     """
     stream = context.event_stream
+    told = stream.lists(type=EventType.BAD_NODE, symptom=OOM_KILLS)
+    if not any(event.may_say(SERVICES) for events in told for event in events):
+        return
     limits = [event for event in stream.bad(OOM_KILLS) if event.may_say(SERVICES)]
-    kills = _by_node(stream.bad(OOM_KILLS) if limits else ())
+    kills = _by_node(stream.bad(OOM_KILLS))
     for limit in limits:
         cgroup = str(limit.payload.get("limit_cgroup") or limit.payload.get("cgroup") or "")
         if limit.state != "active" or not _is_host_service(cgroup):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from common.application import AUTHOR, UNCAUGHT
@@ -92,7 +93,8 @@ def error_line_of_last_resort(context: FilterContext) -> None:
     if any(context.registry.get(name).root for name in stream.symptoms() - {None} if stream.bad([name])):
         return
     facts = [event for event in stream.events(type=EventType.JOB_INFO) if event.payload.get("kind") == _FACT]
-    read = by_line(event for event in stream.events(source="applog") if event.payload.get("kind") != _FACT)
+    lines = chain.from_iterable(stream.lists(source="applog"))
+    read = by_line(event for event in lines if event.payload.get("kind") != _FACT)
     unread = [event for event in facts if not any(line in read for line in lines_of(event))]
     if unread:
         first = min(unread, key=_place)

@@ -12,9 +12,11 @@ from common.application import before
 from attribution_lib.rule_api import event_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from attribution_lib.rule_api import Event
+
+    _Explains = Callable[[Event, Event], bool]
 
 __all__ = ["FirstFailures"]
 
@@ -31,13 +33,15 @@ class FirstFailures:
         """``failures`` of each symptom in event order; none explains what comes more than ``within`` seconds later."""
         self._within = within * 1_000_000
         met: dict[tuple[str, str, str | None], list[Event]] = {}
-        own: tuple[str, str, str | None] | None = None
+        source = stream = symptom = None
         latest = math.inf
         for failure in failures:
-            at, symptom = failure.first[0], failure.symptom
-            last, own = own, (failure.source, failure.stream, symptom)
-            if own == last and at is not None and at > latest:
+            at = failure.first[0]
+            same = failure.symptom == symptom and failure.stream == stream and failure.source == source
+            if same and at is not None and at > latest:
                 continue  # nearly all of many: after both that are kept
+            source, stream, symptom = failure.source, failure.stream, failure.symptom
+            own = (source, stream, symptom)
             for key in (own,) if at is None else (own, (*_ANYWHERE, symptom)):
                 known = met.get(key)
                 if known is None:
@@ -53,12 +57,32 @@ class FirstFailures:
             self._found.setdefault((source, stream), []).append(failure)
         self._by_time: dict[_Place, _ByTime | None] = {}
 
-    def first(self, event: Event, explains: Callable[[Event, Event], bool]) -> Event | None:
+    def kept(self) -> list[Event]:
+        """The failures that may explain something, in event order."""
+        return sorted({event for events in self._found.values() for event in events}, key=event_order)
+
+    def explained(self, events: Iterable[Event], explains: _Explains) -> Iterator[tuple[Event, Event]]:
+        """Those of the events that a failure explains, with that failure.
+
+        What explained the last event of a symptom and stream is the first for a later one as well, if it is in reach:
+        all before it were too early, are out of the decision, or explain nothing of that symptom.
+        """
+        last: dict[tuple[str, str, str | None], tuple[int, int, Event]] = {}
+        for event in events:
+            place, at = (event.source, event.stream), event.first[0]
+            since, started, cause = last.get((*place, event.symptom), _NOTHING)
+            if cause is None or at is None or not (since <= at <= started + self._within) or cause.state != "active":
+                cause = self.first(event, explains)
+                started = None if cause is None else cause.first[0]
+                if cause is not None and at is not None and started is not None and started < at and self._timed(place):
+                    last[(*place, event.symptom)] = (at, started, cause)
+            if cause is not None:
+                yield event, cause
+
+    def first(self, event: Event, explains: _Explains) -> Event | None:
         """The first active one that ``explains`` the event, which none does that is not known to stand before it."""
         own, at = (event.source, event.stream), event.first[0]
-        if own not in self._by_time:
-            self._by_time[own] = _by_time((*self._found.get(own, ()), *self._found.get(_ANYWHERE, ())))
-        timed = self._by_time[own]
+        timed = self._timed(own)
         if at is not None and timed is not None:
             return _first_by_time(timed, event, at - self._within, at, explains)
         found: Event | None = None
@@ -67,7 +91,13 @@ class FirstFailures:
                 found = failure
         return found
 
+    def _timed(self, place: _Place) -> _ByTime | None:
+        if place not in self._by_time:
+            self._by_time[place] = _by_time((*self._found.get(place, ()), *self._found.get(_ANYWHERE, ())))
+        return self._by_time[place]
 
+
+_NOTHING: tuple[int, int, None] = (0, 0, None)
 _ByTime = tuple[list[int], list["Event"], bool]
 """Times, ascending; the failures that started then; whether they stand in the order of ``before`` throughout."""
 
@@ -83,9 +113,7 @@ def _by_time(failures: Iterable[Event]) -> _ByTime | None:
     return [at for at, _ in started], [failure for _, failure in started], one_stream
 
 
-def _first_by_time(
-    timed: _ByTime, event: Event, low: int, at: int, explains: Callable[[Event, Event], bool]
-) -> Event | None:
+def _first_by_time(timed: _ByTime, event: Event, low: int, at: int, explains: _Explains) -> Event | None:
     """The earliest that explains is met first, and none after the event need be asked."""
     times, failures, ordered = timed
     found: Event | None = None
@@ -101,5 +129,5 @@ def _first_by_time(
     return found
 
 
-def _counts(failure: Event, event: Event, explains: Callable[[Event, Event], bool]) -> bool:
+def _counts(failure: Event, event: Event, explains: _Explains) -> bool:
     return failure is not event and failure.state == "active" and explains(failure, event)

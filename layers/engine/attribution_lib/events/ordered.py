@@ -6,7 +6,7 @@ from bisect import insort
 from collections import defaultdict
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attribution_lib.events.event import order_of
 
@@ -36,36 +36,36 @@ def by_kind(events: Iterable[Event]) -> EventsByKind:
     return dict(kinds)
 
 
-def _in_order(events: Iterable[Event]) -> list[Event]:
-    """The events sorted; one that was moved since somebody asked for its order has forgotten that, see ``moved``."""
-    found = list(events)
-    timed = [event for event in found if event.timestamp is not None]
-    if len(timed) == len(found):
-        return _sorted(timed)
-    return _sorted(timed) + _sorted([event for event in found if event.timestamp is None])
-
-
 def merged(lists: Iterable[list[Event]]) -> list[Event]:
     """All events of some lists in order; where only one has any, that very list."""
     filled = [events for events in lists if events]
-    return filled[0] if len(filled) == 1 else _in_order(chain.from_iterable(filled))
+    return filled[0] if len(filled) == 1 else _in_order(list(chain.from_iterable(filled)), _as_stored)
 
 
-def _sorted(events: list[Event]) -> list[Event]:
+def _in_order(events: list[Event], key: Callable[[Event], Any]) -> list[Event]:
+    """The events sorted, by a key that takes no nulls among values where it can: that leaves no tuple on each of many.
+
+    An event that was moved since somebody asked for its order has forgotten that, see ``moved``.
+    """
     try:
-        return sorted(events, key=_as_stored)
+        return sorted(events, key=key)
     except TypeError:  # a null met a value
-        for event in events:
-            event.order = order_of(event)  # type: ignore[misc] # a slot of the base class
-        return sorted(events, key=event_order)
+        timed = [event for event in events if event.timestamp is not None]
+        if 0 < len(timed) < len(events):
+            return _in_order(timed, key) + _in_order([event for event in events if event.timestamp is None], key)
+    for event in events:
+        event.order = order_of(event)  # type: ignore[misc] # a slot of the base class
+    return sorted(events, key=event_order)
 
 
 _as_stored = attrgetter("timestamp", "source", "stream", "line_num", "node", "rank", "symptom", "rule")
-"""The event order of events that lack the same values: cheaper, and it leaves no tuple on each of a million."""
+"""The event order of events that lack the same values."""
+_within_kind = attrgetter("timestamp", "stream", "line_num", "node", "rank")
+"""The same, of events of one kind."""
 
 
 class OrderedEvents:
-    """Events in order; they are sorted when somebody looks, all that came meanwhile at once."""
+    """Events of one kind in order; they are sorted when somebody looks, all that came meanwhile at once."""
 
     __slots__ = ("_added", "_events")
 
@@ -94,7 +94,7 @@ class OrderedEvents:
 
 def _with(events: list[Event], added: list[Event]) -> list[Event]:
     if len(added) > 1 or not events:
-        return _in_order(events + added)
+        return _in_order(events + added, _within_kind)
     found = events.copy()
     insort(found, added[0], key=event_order)
     return found

@@ -256,6 +256,4 @@ def _current(events: list[Event], event_type: str, *, active: bool) -> list[Even
 
 
 def _explained(by: Event | ExplainedBy | None) -> ExplainedBy | None:
-    if isinstance(by, Event):
-        return ExplainedBy(by.symptom or by.event_type, by.source, by.node)
-    return by
+    return ExplainedBy(by.symptom or by.event_type, by.source, by.node) if isinstance(by, Event) else by

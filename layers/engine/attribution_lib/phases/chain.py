@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import chain
+from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -89,23 +90,33 @@ def _fate(event: Event) -> _Fate:
     return event.symptom, event.source, event.state, event.event_type, event.changed_by, explained
 
 
-_state_of, _node_of, _rank_of = attrgetter("state"), attrgetter("node"), attrgetter("rank")
-_occurrences_of = attrgetter("occurrences")
+_state_of = attrgetter("state")
 
 
 def _telling(lists: Sequence[Sequence[Event]], root: Event | None, *, holds_root: bool) -> Telling:
     """Of groups that are alike, each in order."""
     head = min((events[0] for events in lists), key=event_order)
-    found = list(chain.from_iterable(lists))
+    nodes: set[str | None] = set()
+    ranks: set[int | None] = set()
+    occurrences, first, last = 0, inf, -inf
+    for event in chain.from_iterable(lists):  # once: to fetch each of many again costs more than what is done with it
+        nodes.add(event.node)
+        ranks.add(event.rank)
+        occurrences += event.occurrences
+        began, ended = event.first[0], event.last[0]
+        if began is not None and began < first:
+            first = began
+        if ended is not None and ended > last:
+            last = ended
     return Telling(
         head=head,
         root=root if holds_root else None,
         state=_state(head, root),
-        nodes=set(map(_node_of, found)) - {None},
-        ranks=len(set(map(_rank_of, found)) - {None}),
-        occurrences=sum(map(_occurrences_of, found)),
-        first=min([at for event in found if (at := event.first[0]) is not None], default=None),
-        last=max([at for event in found if (at := event.last[0]) is not None], default=None),
+        nodes=[name for name in nodes if name is not None],
+        ranks=len(ranks - {None}),
+        occurrences=occurrences,
+        first=None if first == inf else int(first),
+        last=None if last == -inf else int(last),
     )
 
 

@@ -14,11 +14,12 @@ from attribution_lib.observation import Source
 from attribution_lib.rules.causes import Causes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 
     from attribution_lib.events.event import Event
+    from attribution_lib.rules.causes import TimeRule
 
-__all__ = ["BadEvents", "CascadeScope"]
+__all__ = ["BadEvents", "CascadeScope", "PlacedCauses"]
 
 
 class CascadeScope(StrEnum):
@@ -48,7 +49,7 @@ class BadEvents(Sequence["Event"]):
         self._groups = {symptom: merged(several) for symptom, several in found.items()}
         self._all: list[Event] | None = None
         """In order; made when first asked for, which few rules do."""
-        self._places: dict[tuple[CascadeScope, str], dict[Hashable, Causes]] = {}
+        self._places: dict[tuple[CascadeScope, str], PlacedCauses] = {}
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self._active())
@@ -77,11 +78,11 @@ class BadEvents(Sequence["Event"]):
         lists = [[event for event in self._groups[symptom] if event.state is ACTIVE] for symptom in named]
         return merged(lists) if in_order else list(chain.from_iterable(lists))
 
-    def causes(self, symptom: str, scope: CascadeScope) -> Mapping[Hashable, Causes]:
+    def causes(self, symptom: str, scope: CascadeScope) -> PlacedCauses:
         """The events of a symptom by place; see ``place_of``. Events that no place is known of are left out."""
         table = self._places.get((scope, symptom))
         if table is None:
-            table = self._places[scope, symptom] = _by_place(self._groups.get(symptom, ()), scope)
+            table = self._places[scope, symptom] = PlacedCauses(self._groups.get(symptom, []), scope)
         return table
 
     def _active(self) -> list[Event]:
@@ -90,21 +91,43 @@ class BadEvents(Sequence["Event"]):
         return [event for event in self._all if event.state is ACTIVE]
 
 
-def _by_place(events: Sequence[Event], scope: CascadeScope) -> dict[Hashable, Causes]:
-    if scope is CascadeScope.JOB:
-        return {_EVERYWHERE: Causes(events)} if events else {}
-    place = place_of(scope)
-    table: dict[Hashable, Causes] = {}
-    for event in events:
-        where = place(event)
-        if where is None:
-            continue
-        found = table.get(where)
-        if found is None:
-            table[where] = Causes((event,))
-        else:
-            found.add(event)
-    return table
+class PlacedCauses:
+    """The events of one symptom, asked for the first in some place that explains another event."""
+
+    __slots__ = ("_causes", "_events")
+
+    def __init__(self, events: list[Event], scope: CascadeScope) -> None:
+        """``events`` in event order."""
+        self._events: defaultdict[Hashable, list[Event]] = defaultdict(list)
+        self._causes: dict[Hashable, Causes] = {}
+        """Made where one is asked for: most places of a large job have a single event of a symptom."""
+        if scope is CascadeScope.JOB:
+            self._events[_EVERYWHERE] = events
+            return
+        for where, event in zip(map(place_of(scope), events), events, strict=True):
+            self._events[where].append(event)
+        self._events.pop(None, None)
+
+    def first_for(self, event: Event, where: Hashable | None, rule: TimeRule) -> tuple[Event, bool] | None:
+        """The first active cause in a place that explains an event, and whether it surely came in time."""
+        found = self._events.get(where)
+        if not found:
+            return None
+        if len(found) == 1:
+            certain = rule.explains(found[0], event) if found[0].state is ACTIVE else None
+            return None if certain is None else (found[0], certain)
+        causes = self._causes.get(where)
+        if causes is None:
+            causes = self._causes[where] = Causes(found)
+        return causes.first_for(event, rule)
+
+    def in_order_of_start(self) -> bool:
+        """Whether all events stand at the time at which they started: rows that show their last occurrence do not."""
+        return all(
+            event.timestamp is not None and event.timestamp == event.first[0]
+            for events in self._events.values()
+            for event in events
+        )
 
 
 def place_of(scope: CascadeScope) -> Callable[[Event], Hashable | None]:

@@ -42,7 +42,7 @@ class TimeRule:
 
     def explains(self, cause: Event, event: Event) -> bool | None:
         """True: in time. False: applies, but time was missing. None: does not apply."""
-        started, at = cause.first.timestamp, event.first.timestamp
+        started, at = cause.first[0], event.first[0]
         if started is not None and at is not None:
             delay = at - started
             if not self.any_order and delay < -self.slack:
@@ -68,20 +68,14 @@ class Causes:
         self._events = list(events)
         self._lookup: _Lookup | None = None
 
-    def add(self, event: Event) -> None:
-        """Add the next one in order."""
-        self._events.append(event)
-
     def first_for(self, event: Event, rule: TimeRule) -> tuple[Event, bool] | None:
         """The first active cause that explains an event, and whether it surely came in time."""
-        if len(self._events) > 1:
-            candidates = self._candidates(event, rule)
-        else:
-            candidates = [only for only in self._events if only.state is ACTIVE]
+        candidates = self._candidates(event, rule) if len(self._events) > 1 else self._events
         for cause in candidates:
-            certain = rule.explains(cause, event)
-            if certain is not None:
-                return cause, certain
+            if cause.state is ACTIVE:
+                certain = rule.explains(cause, event)
+                if certain is not None:
+                    return cause, certain
         return None
 
     def _candidates(self, event: Event, rule: TimeRule) -> Sequence[Event]:

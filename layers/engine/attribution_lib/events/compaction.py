@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
     from attribution_lib.events.lookups import Lookups
 
-__all__ = ["Limits", "fold_table"]
+__all__ = ["Limits", "fold_table", "rules_of_newest"]
 
+_BUCKETS = 1 << 16
 _SLICE = 10_000
 """Rows that are events at one time."""
 _FORGET = "DELETE FROM events WHERE id = ?"
@@ -31,7 +33,8 @@ _FORGET_NODES = "DELETE FROM nodes WHERE id NOT IN (SELECT node FROM events WHER
 """Of a million nodes, the names of those whose keys are kept."""
 # Months of stamps without a year are left to the folder: rows that look alike here need not be.
 _KEYS = """
-SELECT e.id, e.event_type, e.source_rule, o.source, e.node, e.rank, e.device, e.symptom, e.clock, e.key_fields,
+SELECT e.id, e.overflow, e.source_rule, e.node, e.rank,
+       e.event_type, o.source, e.device, e.symptom, e.clock, e.key_fields,
        CASE e.clock WHEN 'utc' THEN NULL ELSE e.stream END
 FROM events e JOIN observation_contexts o ON o.id = e.obs_context_id
 """
@@ -50,7 +53,7 @@ WHERE e.source_rule = ?
 _CROWDED = """
 SELECT source_rule, node, rank FROM events GROUP BY source_rule, node, rank HAVING count(*) > ?
 """
-_MANY = "SELECT source_rule FROM events GROUP BY source_rule HAVING count(*) > ? OR sum(overflow) > 0"
+_NEWEST = "SELECT DISTINCT source_rule FROM (SELECT source_rule FROM events ORDER BY id DESC LIMIT ?)"
 _CLOCKS = {clock.value: clock for clock in Clock}
 
 
@@ -71,6 +74,25 @@ class Limits:
 
 
 @dataclass(slots=True)
+class _Census:
+    """How many rows there are, counted on the one walk that has to see all of them: never too few."""
+
+    rules: Counter[int] = field(default_factory=Counter)
+    overflown: set[int] = field(default_factory=set)
+    """Rules of which some keys were put out before."""
+    places: array[int] = field(default_factory=lambda: array("I", bytes(4 * _BUCKETS)))
+    """Rows by (rule, node, rank), many of these to one number."""
+
+    def count(self, row: tuple[Any, ...]) -> None:
+        """Count one of ``_KEYS``."""
+        _, overflow, rule, *_ = row
+        self.rules[rule] += 1
+        self.places[hash(row[2:5]) % _BUCKETS] += 1
+        if overflow:
+            self.overflown.add(rule)
+
+
+@dataclass(slots=True)
 class _Keys:
     """The rows of one rule, a few bytes each."""
 
@@ -87,11 +109,12 @@ def fold_table(connection: sqlite3.Connection, lookups: Lookups, limits: Limits)
     Returns, for each rule that had more keys than it may, the greatest digest that it keeps: a key above will never be
     kept.
     """
-    _fold_repeats(connection, lookups)
+    census = _fold_repeats(connection, lookups)
     crowded: dict[int, set[tuple[int | None, int | None]]] = {}
-    for rule, node, rank in connection.execute(_CROWDED, (limits.keys_per_place,)):
-        crowded.setdefault(rule, set()).add((node, rank))
-    many = {rule for (rule,) in connection.execute(_MANY, (limits.keys_per_rule,))}
+    if max(census.places) > limits.keys_per_place:
+        for rule, node, rank in connection.execute(_CROWDED, (limits.keys_per_place,)):
+            crowded.setdefault(rule, set()).add((node, rank))
+    many = {rule for rule, rows in census.rules.items() if rows > limits.keys_per_rule} | census.overflown
     names = lookups.names("rules")
     bounds: dict[str, int] = {}
     for rule in sorted(many | crowded.keys()):
@@ -104,20 +127,28 @@ def fold_table(connection: sqlite3.Connection, lookups: Lookups, limits: Limits)
     return bounds
 
 
-def _fold_repeats(connection: sqlite3.Connection, lookups: Lookups) -> None:
+def rules_of_newest(connection: sqlite3.Connection, lookups: Lookups, rows: int) -> frozenset[str]:
+    """The rules of so many rows that were added last."""
+    names = lookups.names("rules")
+    return frozenset(names[rule] for (rule,) in connection.execute(_NEWEST, (rows,)))
+
+
+def _fold_repeats(connection: sqlite3.Connection, lookups: Lookups) -> _Census:
     """Fold rows of one key, slice by slice; rows that merely share the hash of theirs come back as they were."""
+    census = _Census()
     seen: set[int] = set()
     repeated: set[int] = set()
     for row in connection.execute(_KEYS):
-        mark = hash(row[1:])
+        census.count(row)
+        mark = hash(row[2:])
         if mark in seen:
             repeated.add(mark)
         else:
             seen.add(mark)
     del seen
     if not repeated:
-        return
-    rows = ((hash(row[1:]), row[0]) for row in connection.execute(_KEYS))
+        return census
+    rows = ((hash(row[2:]), row[0]) for row in connection.execute(_KEYS))
     suspects = sorted(pair for pair in rows if pair[0] in repeated)
     names = Names(lookups)
     for ids in _slices(suspects):
@@ -125,6 +156,7 @@ def _fold_repeats(connection: sqlite3.Connection, lookups: Lookups) -> None:
         folder.add_all(read_rows(connection, names, ids))
         connection.executemany(_FORGET, [(key,) for key in ids])
         insert_events(connection, folder.events(), lookups)
+    return census
 
 
 def _slices(suspects: Iterable[tuple[int, int]]) -> Iterator[list[int]]:

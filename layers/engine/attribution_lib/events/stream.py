@@ -49,6 +49,8 @@ class EventStream:
         """For each part of a kind {its value: the kinds that have it}."""
         self._changed: set[Kind] = set()
         """Kinds of which some event was discarded, or is of another type by now."""
+        self._active: dict[Kind, list[Event]] = {}
+        """Of changed kinds what was active when somebody last asked; until it changes again."""
         self._merged: dict[tuple[Kind, ...], list[Event]] = {}
         """Events of several kinds in order, for those who ask again."""
         self.uncertain_clearing = False
@@ -79,6 +81,7 @@ class EventStream:
                 self._kinds[kind] = OrderedEvents(events)
                 for part, where in zip(kind, self._by_part, strict=True):
                     where.setdefault(part, []).append(kind)
+            self._active.pop(kind, None)
             if set(map(_state_of, events)) != {ACTIVE}:
                 self._changed.add(kind)
         self._merged = {several: found for several, found in self._merged.items() if kinds.keys().isdisjoint(several)}
@@ -88,6 +91,7 @@ class EventStream:
         for events in self._kinds.values():
             events.reorder()
         self._merged.clear()
+        self._active.clear()
 
     def events(  # noqa: PLR0913 -- all that may be asked for, keyword-only
         self,
@@ -162,8 +166,19 @@ class EventStream:
 
     def _own(self, kind: Kind, *, active: bool) -> list[Event]:
         """The events that still are of this kind."""
-        found = self._kinds[kind].events
-        return _current(found, kind[_TYPE], active=active) if kind in self._changed else found
+        events = self._kinds[kind].events
+        if kind not in self._changed:
+            return events
+        if not active:
+            return _current(events, kind[_TYPE], active=False)
+        found = self._active.get(kind)
+        if found is None:
+            found = self._active[kind] = _current(events, kind[_TYPE], active=True)
+        return found
+
+    def _note_change(self, kind: Kind) -> None:
+        self._changed.add(kind)
+        self._active.pop(kind, None)
 
     def symptoms(self) -> frozenset[str]:
         """Names of all symptoms that some event carries, whatever became of it."""
@@ -181,7 +196,8 @@ class EventStream:
         """Demote many for one reason."""
         explained = _explained(explained_by)
         demoted = [event for event in events if event.state is ACTIVE and event.event_type == BAD_NODE]
-        self._changed.update(map(kind_of, demoted))
+        for kind in set(map(kind_of, demoted)):
+            self._note_change(kind)
         for event in demoted:
             event.original_type = event.event_type
             event.event_type = EventType.INTERESTING_NODE
@@ -202,7 +218,7 @@ class EventStream:
         event.state = DISCARDED
         event.changed_by = by
         event.explained_by = _explained(explained_by)
-        self._changed.add(kind_of(event))
+        self._note_change(kind_of(event))
         self.uncertain_clearing = self.uncertain_clearing or uncertain
 
     def discard_all(self, events: Iterable[Event], *, by: str, explained_by: Event | ExplainedBy | None = None) -> None:

@@ -14,7 +14,7 @@ from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.batches import ObservationRow, read_batches, write_batch
 from attribution_lib.events.codec import Names, read_others
-from attribution_lib.events.compaction import Limits, fold_table
+from attribution_lib.events.compaction import Limits, fold_table, rules_of_newest
 from attribution_lib.events.database import connect, create_tables, empty_tables, fill_tables, moved_to_disk
 from attribution_lib.events.encoding import insert_events
 from attribution_lib.events.importing import fold_spill
@@ -42,7 +42,6 @@ _COUNT_OVERFLOW = """
 UPDATE events SET overflow = overflow + ?
 WHERE id = (SELECT id FROM events WHERE source_rule = ? ORDER BY overflow = 0 LIMIT 1)
 """
-_LOOSE_RULES = "SELECT DISTINCT source_rule FROM (SELECT source_rule FROM events ORDER BY id DESC LIMIT ?)"
 _LIMITS = Limits()
 _SELECT = f"SELECT {', '.join(EVENT_COLUMNS)} FROM events"  # noqa: S608 -- our columns
 
@@ -167,7 +166,8 @@ class EventManager:
             rows = StoredRows(self._open(), names)
             self._lent.add(rows)
             events = rows.read() + read_others(self._open(), names)
-            return refolded(events, self._loose_rules()) if self._loose else events
+            loose = rules_of_newest(self._open(), self._lookups, self._loose)
+            return refolded(events, loose) if loose else events
 
     def serialize(self) -> bytes:
         """A snapshot: a header line (schema version, rules digest), then the database, a few of its rows unfolded."""
@@ -267,11 +267,6 @@ class EventManager:
             self._loose += len(events)
         else:
             self._note_folded(len(events))
-
-    def _loose_rules(self) -> frozenset[str]:
-        """The rules of rows that lie unfolded in the table: those that were added last."""
-        names = self._lookups.names("rules")
-        return frozenset(names[rule] for (rule,) in self._open().execute(_LOOSE_RULES, (self._loose,)))
 
     def _note_folded(self, rows: int) -> None:
         self._folded, self._loose = rows, 0

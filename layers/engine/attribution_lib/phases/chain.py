@@ -17,7 +17,7 @@ from attribution_lib.phases.times import rfc3339
 from attribution_lib.verdict import ChainRow, SymptomRow, SymptomState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from attribution_lib.events.event import Event
     from attribution_lib.events.stream import EventStream
@@ -75,13 +75,14 @@ def story(stream: EventStream, root: Event | None) -> list[Telling]:
     return sorted(told, key=lambda one: event_order(one.head))
 
 
-def _by_fate(events: Sequence[Event]) -> dict[_Fate, list[Event]]:
+def _by_fate(events: Sequence[Event]) -> Mapping[_Fate, Sequence[Event]]:
     if set(map(_state_of, events)) == {EventState.ACTIVE}:
-        return {_fate(events[0]): [*events]}  # what nobody changed has no fate of its own
-    groups: defaultdict[_Fate, list[Event]] = defaultdict(list)
+        return {_fate(events[0]): events}  # what nobody changed has no fate of its own
+    groups: defaultdict[tuple[str | None, ...], list[Event]] = defaultdict(list)
     for event in events:
-        groups[_fate(event)].append(event)
-    return groups
+        by = event.explained_by
+        groups[event.state, event.changed_by, None if by is None else by[0]].append(event)
+    return {_fate(alike[0]): alike for alike in groups.values()}
 
 
 def _fate(event: Event) -> _Fate:

@@ -71,7 +71,8 @@ def exception_without_stack(_job: JobIdentity, _captures: Mapping[str, str], lin
     trigger_re=(
         r"(?:^|[\[|] ?|- )(?:ERROR|CRITICAL|FATAL)(?:\]|: ?\S| +[|-])|[\d\])Z] (?:ERROR|CRITICAL|FATAL):? +[^\d\s|-]"
         r"|^(?:[Ee]rror|[Ff]atal|[Ff]atal error|ERR!): \S|^[EF]\d{4} \d\d:\d\d:|: [EF] (?:external|tensorflow|xla)/"
-        r"|level=(?:error|fatal|critical)\b|^[A-Z]\w+ ERROR: \S|\] ?\[E\] \S|\[(?:error|critical|fatal)\] \S|\d E \d+ \d+\] "
+        r"|level=(?:error|fatal|critical)\b|^[A-Z]\w+ ERROR: \S|\] ?\[E\] \S"
+        r"|\[(?:error|critical|fatal)\] \S|\d E \d+ \d+\] "
         r"|\"(?:level|severity|levelname)\": ?\"(?:error|fatal|critical|ERROR|FATAL|CRITICAL)\""
     ),
     sources=("applog",),

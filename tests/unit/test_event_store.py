@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sqlite3
+from contextlib import closing
 from copy import copy
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 
 from attribution_lib.errors import StoreClosedError, StoreFormatError
 from attribution_lib.events.compaction import Limits
+from attribution_lib.events.database import connect, empty_tables, fill_tables, moved_to_disk
 from attribution_lib.events.event import EventState, EventType, ExplainedBy
 from attribution_lib.events.fold import seed
 from attribution_lib.events.folder import Folder
@@ -279,21 +281,25 @@ def test_of_too_many_nodes_a_table_keeps_those_that_a_folder_would_and_forgets_t
         assert store.serialize().count(b"node-") < 200
 
 
-def test_loaded_events_are_whole_after_their_rows_are_gone() -> None:
-    given = event(timestamp=MINUTE, context_before=("before",), context_after=("after",), payload={"code": "79"})
+@pytest.mark.parametrize("source", ["applog", "syslog"])
+def test_loaded_events_are_whole_after_their_rows_are_gone(source: str) -> None:
+    given = event(
+        timestamp=MINUTE, source=source, context_before=("before",), context_after=("after",), payload={"code": "79"}
+    )
     with EventManager() as store:
         store.add(copy_of(given))
         (before_folding,) = store.load()
-        store.add(event(timestamp=2 * MINUTE))
+        store.add(event(timestamp=2 * MINUTE, source=source))
         store.export_spill()
         (before_closing,) = store.load()
     assert content([before_folding]) == content([_seeded(given)])
     assert (before_closing.context_before, before_closing.occurrences) == (("before",), 2)
 
 
-def test_a_copy_of_a_loaded_event_is_as_whole_as_the_event() -> None:
+@pytest.mark.parametrize("source", ["applog", "syslog"])
+def test_a_copy_of_a_loaded_event_is_as_whole_as_the_event(source: str) -> None:
     with EventManager() as store:
-        store.add(event(timestamp=MINUTE, context_before=("before",), payload={"code": "79"}))
+        store.add(event(timestamp=MINUTE, source=source, context_before=("before",), payload={"code": "79"}))
         (loaded,) = store.load()
         assert content([copy(loaded)]) == content([loaded])
 
@@ -305,6 +311,17 @@ def test_what_a_payload_may_say_is_known_without_decoding_it() -> None:
         assert loaded.may_say('"peer"')
         assert not loaded.may_say('"kind"')
         assert event(payload={"kind": "x"}).may_say('"kind"')
+
+
+def test_a_store_that_moves_to_disk_takes_all_its_tables_along() -> None:
+    in_memory = connect(None)
+    in_memory.deserialize(empty_tables())
+    fill_tables(in_memory, "context", "digest")
+    in_memory.execute("INSERT INTO spills (id) VALUES ('spill-1')")
+    in_memory.execute("INSERT INTO nodes (id, name) VALUES (7, 'node-0007')")
+    before = list(in_memory.iterdump())
+    with closing(moved_to_disk(in_memory)) as on_disk:
+        assert list(on_disk.iterdump()) == before
 
 
 def _seeded(one: Event) -> Event:

@@ -119,7 +119,7 @@ class StoredTable(Protocol):
         ...
 
 
-LATER = frozenset({"payload", "samples", "times", "context_before", "context_after"})
+LATER = frozenset({"payload", "datum", "samples", "times", "context_before", "context_after"})
 """What may be left unset until somebody asks."""
 
 

@@ -1,7 +1,8 @@
 """Reading many rows of the ``events`` table at once.
 
 Nearly all rows of a large job are single lines on the UTC clock. Of those only what every phase looks at becomes an
-event's attributes; payload and minute are worked out when asked for, sample and lines around are fetched then.
+event's attributes; payload and minute are worked out when asked for, sample, lines around and the line itself are
+fetched then. Only a program's own lines are kept at once: many rules read their text.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pydantic_core import from_json
 
 from attribution_lib.events.codec import PLAIN
 from attribution_lib.events.event import Clock, Event, EventState, Position, Sample
+from attribution_lib.observation import Source
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,8 +31,8 @@ _READ = f"""SELECT id,
     obs_context_id | (stream << {_STREAM}),
     line_num, timestamp, node, rank, device, payload, source_datum, key_fields
 FROM events WHERE {PLAIN}"""  # noqa: S608 -- our columns
-_REST = "SELECT samples, context FROM events WHERE id = ?"
-_REST_OF_ALL = f"SELECT id, samples, context FROM events WHERE {PLAIN}"  # noqa: S608 -- our columns
+_REST = "SELECT samples, context, source_datum FROM events WHERE id = ?"
+_REST_OF_ALL = f"SELECT id, samples, context, source_datum FROM events WHERE {PLAIN}"  # noqa: S608 -- our columns
 _MINUTE = 60_000_000
 _bare: Any = tuple.__new__
 """Makes a named tuple without its Python-level constructor, which would cost as much as the rest of a row."""
@@ -50,7 +52,7 @@ class StoredRows:
     def read(self) -> list[Event]:
         """Fresh events, in the table's order."""
         nodes, kind_of, origin_of, key_of = self._names.nodes, _Known(self._kind), _Known(self._origin), _Known(_key)
-        make, utc, active = Event.__new__, Clock.UTC, EventState.ACTIVE
+        make, utc, active, program = Event.__new__, Clock.UTC, EventState.ACTIVE, Source.APPLOG.value
         events = []
         rows = self._connection.execute(_READ)
         for number, kind, origin, line_num, timestamp, node, rank, device, payload, datum, key in rows:
@@ -58,7 +60,9 @@ class StoredRows:
             event.event_type, event.rule, event.symptom, event.node_declared = kind_of[kind]
             event.observation_id, event.source, event.stream = origin_of[origin]
             event.line_num, event.timestamp, event.clock = line_num, timestamp, utc
-            event.node, event.rank, event.device, event.datum = nodes[node], rank, device, datum
+            event.node, event.rank, event.device = nodes[node], rank, device
+            if event.source == program:
+                event.datum = datum
             event.key_fields = () if key is None else key_of[key]
             event.fold, event.occurrences, event.width, event.overflow = "", 1, 1, 0
             event.first = event.last = _bare(Position, (timestamp, event.stream, line_num))
@@ -71,7 +75,7 @@ class StoredRows:
     def settle(self) -> None:
         """Read what is left while the rows are still there."""
         if self._rest is None:
-            self._rest = {key: (digest, context) for key, digest, context in self._connection.execute(_REST_OF_ALL)}
+            self._rest = {row[0]: row[1:] for row in self._connection.execute(_REST_OF_ALL)}
 
     def _kind(self, number: int) -> _Row:
         names = self._names
@@ -94,6 +98,8 @@ class StoredRows:
                 return from_json(event.text) if event.text else {}
             case "times":
                 return {(event.timestamp or 0) // _MINUTE: 1}
+            case "datum":
+                return self._rest_of(event.row)[2]
             case "samples":
                 digest = self._rest_of(event.row)[0]
                 return (_bare(Sample, (event.timestamp, event.stream, event.line_num, digest, event.datum)),)

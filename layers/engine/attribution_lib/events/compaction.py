@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import compress, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +19,10 @@ from attribution_lib.events.folder import KEYS_PER_PLACE, KEYS_PER_RULE, Folder
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from attribution_lib.events.lookups import Lookups
+    from attribution_lib.events.noted import NotedKeys
 
 __all__ = ["Limits", "fold_table", "rules_of_newest"]
 
@@ -38,9 +39,9 @@ SELECT e.id, e.overflow, e.source_rule, e.node, e.rank,
        CASE e.clock WHEN 'utc' THEN NULL ELSE e.stream END
 FROM events e JOIN observation_contexts o ON o.id = e.obs_context_id
 """
+_ROWS = "SELECT id, occurrences, overflow, node, rank FROM events WHERE source_rule = ?"
 _NAMED_KEYS = """
-SELECT e.id, e.occurrences, e.overflow, e.node,
-       t.name, s.name, n.name, e.rank, e.device, y.name, e.clock, e.key_fields, m.name, e.timestamp
+SELECT e.id, t.name, s.name, n.name, e.rank, e.device, y.name, e.clock, e.key_fields, m.name, e.timestamp
 FROM events e
 JOIN event_types t ON t.id = e.event_type
 JOIN observation_contexts o ON o.id = e.obs_context_id
@@ -54,6 +55,8 @@ _CROWDED = """
 SELECT source_rule, node, rank FROM events GROUP BY source_rule, node, rank HAVING count(*) > ?
 """
 _NEWEST = "SELECT DISTINCT source_rule FROM (SELECT source_rule FROM events ORDER BY id DESC LIMIT ?)"
+Place = tuple[int | None, int | None]
+"""The id of a node, and a rank."""
 _CLOCKS = {clock.value: clock for clock in Clock}
 
 
@@ -99,28 +102,40 @@ class _Keys:
     ids: array[int] = field(default_factory=lambda: array("q"))
     digests: array[int] = field(default_factory=lambda: array("Q"))
     occurrences: array[int] = field(default_factory=lambda: array("q"))
-    overflow: int = 0
-    crowded: dict[tuple[int | None, int | None], list[int]] = field(default_factory=dict)
+    overflow: dict[int, int] = field(default_factory=dict)
+    """Of rows that have any, by id."""
+    crowded: dict[Place, list[int]] = field(default_factory=dict)
 
 
-def fold_table(connection: sqlite3.Connection, lookups: Lookups, limits: Limits) -> dict[str, int]:
+def fold_table(
+    connection: sqlite3.Connection, lookups: Lookups, limits: Limits, noted: NotedKeys | None = None
+) -> dict[str, int]:
     """Make the table hold each key once, within the caps; the caller commits.
 
     Returns, for each rule that had more keys than it may, the greatest digest that it keeps: a key above will never be
-    kept.
+    kept. ``noted`` is what is known of all rows, if it is; what it rules out is not looked for.
     """
-    census = _fold_repeats(connection, lookups)
-    crowded: dict[int, set[tuple[int | None, int | None]]] = {}
-    if max(census.places) > limits.keys_per_place:
+    if noted is None or noted.repeated:
+        census = _fold_repeats(connection, lookups, noted)
+        many = {rule for rule, rows in census.rules.items() if rows > limits.keys_per_rule} | census.overflown
+        crowd = max(census.places)
+    else:
+        many = {lookups.id_of("rules", rule) for rule in noted.many(limits.keys_per_rule)}
+        crowd = noted.crowd
+    crowded: dict[int, set[Place]] = {}
+    if crowd > limits.keys_per_place:
         for rule, node, rank in connection.execute(_CROWDED, (limits.keys_per_place,)):
             crowded.setdefault(rule, set()).add((node, rank))
-    many = {rule for rule, rows in census.rules.items() if rows > limits.keys_per_rule} | census.overflown
     names = lookups.names("rules")
     bounds: dict[str, int] = {}
     for rule in sorted(many | crowded.keys()):
-        bound = _cap(connection, rule, names[rule], crowded.get(rule, set()), limits)
+        name = names[rule]
+        keys = _keys_of(connection, rule, name, crowded.get(rule, set()), noted)
+        bound = _cap(connection, keys, limits) if keys.ids else None
+        if noted is not None:
+            noted.note_overflow(name)  # if something was put out
         if bound is not None:
-            bounds[names[rule]] = bound
+            bounds[name] = bound
     if bounds:
         connection.execute(_FORGET_NODES)
         lookups.reload()
@@ -133,7 +148,7 @@ def rules_of_newest(connection: sqlite3.Connection, lookups: Lookups, rows: int)
     return frozenset(names[rule] for (rule,) in connection.execute(_NEWEST, (rows,)))
 
 
-def _fold_repeats(connection: sqlite3.Connection, lookups: Lookups) -> _Census:
+def _fold_repeats(connection: sqlite3.Connection, lookups: Lookups, noted: NotedKeys | None) -> _Census:
     """Fold rows of one key, slice by slice; rows that merely share the hash of theirs come back as they were."""
     census = _Census()
     seen: set[int] = set()
@@ -146,16 +161,18 @@ def _fold_repeats(connection: sqlite3.Connection, lookups: Lookups) -> _Census:
         else:
             seen.add(mark)
     del seen
-    if not repeated:
-        return census
-    rows = ((hash(row[2:]), row[0]) for row in connection.execute(_KEYS))
+    rows = ((hash(row[2:]), row[0]) for row in (connection.execute(_KEYS) if repeated else ()))
     suspects = sorted(pair for pair in rows if pair[0] in repeated)
     names = Names(lookups)
     for ids in _slices(suspects):
         folder = Folder(keys_per_place=len(ids), keys_per_rule=len(ids))
         folder.add_all(read_rows(connection, names, ids))
         connection.executemany(_FORGET, [(key,) for key in ids])
-        insert_events(connection, folder.events(), lookups)
+        first = insert_events(connection, folder.events(), lookups)
+        if noted is not None:
+            noted.forget(first)
+    if noted is not None:
+        noted.repeated = False
     return census
 
 
@@ -171,15 +188,8 @@ def _slices(suspects: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
         yield ids
 
 
-def _cap(
-    connection: sqlite3.Connection,
-    rule: int,
-    name: str,
-    crowded: set[tuple[int | None, int | None]],
-    limits: Limits,
-) -> int | None:
+def _cap(connection: sqlite3.Connection, keys: _Keys, limits: Limits) -> int | None:
     """Put out the keys of a rule that are too many and count what they held on its row of the smallest digest."""
-    keys = _keys_of(connection, rule, name, crowded)
     out = bytearray(len(keys.ids))
     for rows in keys.crowded.values():
         for index in sorted(rows, key=keys.digests.__getitem__)[limits.keys_per_place :]:
@@ -188,28 +198,39 @@ def _cap(
     bound = kept[limits.keys_per_rule - 1] if len(kept) >= limits.keys_per_rule else None
     if bound is not None and len(kept) > limits.keys_per_rule:
         out = bytearray(gone or digest > bound for digest, gone in zip(keys.digests, out, strict=True))
-    lost = sum(count for count, gone in zip(keys.occurrences, out, strict=True) if gone)
-    connection.executemany(_FORGET, ((key,) for key, gone in zip(keys.ids, out, strict=True) if gone))
-    connection.execute("UPDATE events SET overflow = 0 WHERE source_rule = ? AND overflow != 0", (rule,))
+    lost = sum(keys.overflow.values()) + sum(compress(keys.occurrences, out))
+    connection.executemany(_FORGET, ((key,) for key in compress(keys.ids, out)))
+    connection.executemany("UPDATE events SET overflow = 0 WHERE id = ?", ((key,) for key in keys.overflow))
     first = keys.ids[keys.digests.index(kept[0])]
-    connection.execute("UPDATE events SET overflow = ? WHERE id = ?", (keys.overflow + lost, first))
-    return bound if keys.overflow + lost else None
+    connection.execute("UPDATE events SET overflow = ? WHERE id = ?", (lost, first))
+    return bound if lost else None
 
 
 def _keys_of(
-    connection: sqlite3.Connection, rule: int, name: str, crowded: set[tuple[int | None, int | None]]
+    connection: sqlite3.Connection, rule: int, name: str, crowded: set[Place], noted: NotedKeys | None
 ) -> _Keys:
     keys = _Keys()
-    for row in connection.execute(_NAMED_KEYS, (rule,)):
-        number, occurrences, overflow, node_id, event_type, source, node, rank, device, symptom = row[:10]
-        clock, fields, stream, timestamp = row[10:]
-        given = () if fields is None else tuple(from_json(fields))
-        place = (node, rank, device)
-        key = make_key(name, event_type, source, *place, symptom, _CLOCKS[clock], given, stream, timestamp)
-        if (node_id, rank) in crowded:
-            keys.crowded.setdefault((node_id, rank), []).append(len(keys.ids))
+    known: Sequence[int] = noted.digests if noted is not None else ()
+    unknown: dict[int, int] = {}
+    for number, occurrences, overflow, node, rank in connection.execute(_ROWS, (rule,)):
+        digest = known[number] if number < len(known) else 0
+        if not digest:
+            unknown[number] = len(keys.ids)
+        if (node, rank) in crowded:
+            keys.crowded.setdefault((node, rank), []).append(len(keys.ids))
+        if overflow:
+            keys.overflow[number] = overflow
         keys.ids.append(number)
-        keys.digests.append(key_digest(key))
+        keys.digests.append(digest)
         keys.occurrences.append(occurrences)
-        keys.overflow += overflow
+    for number, *named in connection.execute(_NAMED_KEYS, (rule,)) if unknown else ():
+        if number in unknown:
+            keys.digests[unknown[number]] = _digest_of(name, *named)
     return keys
+
+
+def _digest_of(rule: str, event_type: str, source: str, *rest: Any) -> int:
+    node, rank, device, symptom, clock, fields, stream, timestamp = rest
+    given = () if fields is None else tuple(from_json(fields))
+    place = (node, rank, device)
+    return key_digest(make_key(rule, event_type, source, *place, symptom, _CLOCKS[clock], given, stream, timestamp))

@@ -26,12 +26,13 @@ __all__ = ["Naming", "Row", "encode_event", "insert_events"]
 
 _MINUTE = 60_000_000
 _PLACES = ", ".join("?" * len(EVENT_COLUMNS))
-_INSERT = f"INSERT INTO events ({', '.join(EVENT_COLUMNS)}) VALUES ({_PLACES})"  # noqa: S608 -- our columns
-"""Of one ``Row``."""
-_INSERT_FRESH = """INSERT INTO events (event_type, source_rule, obs_context_id, stream, line_num, timestamp, clock,
+_INSERT = f"INSERT INTO events (id, {', '.join(EVENT_COLUMNS)}) VALUES (?, {_PLACES})"  # noqa: S608 -- our columns
+"""Of an id and one ``Row``."""
+_INSERT_FRESH = """INSERT INTO events (id, event_type, source_rule, obs_context_id, stream, line_num, timestamp, clock,
     node, rank, device, symptom, payload, source_datum, key_fields, fold, occurrences, samples, context, node_declared,
-    first_ts, last_ts, width, overflow, state)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?6, ?6, 1, 0, 'active')"""
+    first_ts, last_ts, width, overflow, state) VALUES
+    (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?7, ?7, 1, 0, 'active')
+"""
 """Of a row that says nothing but what one line said; the columns that are left out are null."""
 
 Row = tuple[Any, ...]
@@ -63,24 +64,32 @@ class Naming(NamedTuple):
         return cls(same, same, same, same, same, lambda observation_id, source: (observation_id, source))
 
 
-def insert_events(connection: sqlite3.Connection, events: Iterable[Event], lookups: Lookups) -> None:
-    """Append the rows of events, and the names that are new with them."""
-    others: list[Event] = []
+def insert_events(connection: sqlite3.Connection, events: Iterable[Event], lookups: Lookups) -> int:
+    """Append the rows of events, and the names that are new with them; returns the first one's id, others follow."""
+    first = int(connection.execute("SELECT coalesce(max(id), 0) + 1 FROM events").fetchone()[0])
+    others: list[tuple[int, Event]] = []
     naming = Naming.of(lookups)
-    connection.executemany(_INSERT_FRESH, _fresh_rows(events, naming, others))
-    connection.executemany(_INSERT, [encode_event(event, naming) for event in others])
+    connection.executemany(_INSERT_FRESH, _fresh_rows(enumerate(events, first), naming, others))
+    connection.executemany(_INSERT, [(row, *encode_event(event, naming)) for row, event in others])
     lookups.write()
+    return first
 
 
-def _fresh_rows(events: Iterable[Event], naming: Naming, others: list[Event]) -> Iterator[Row]:
+def _fresh_rows(events: Iterable[tuple[int, Event]], naming: Naming, others: list[tuple[int, Event]]) -> Iterator[Row]:
     """Rows of those events that are one occurrence and nothing else, as ``_INSERT_FRESH`` takes them."""
     types, rules, streams, nodes, symptoms, observation_of = naming
-    for event in events:
+    held: Any = None
+    encoded: str | None = None  # neighbours often say the same
+    for row, event in events:
         if event.samples or not _is_fresh(event):
-            others.append(event)
+            others.append((row, event))
             continue
         node, symptom, timestamp, datum = event.node, event.symptom, event.timestamp, event.datum
+        if event.payload is not held:
+            held = event.payload
+            encoded = _json(held) if held else None
         yield (
+            row,
             types[event.event_type],
             rules[event.rule],
             observation_of(event.observation_id, event.source),
@@ -92,7 +101,7 @@ def _fresh_rows(events: Iterable[Event], naming: Naming, others: list[Event]) ->
             event.rank,
             event.device,
             None if symptom is None else symptoms[symptom],
-            _json(event.payload) if event.payload else None,
+            encoded,
             datum,
             _json(event.key_fields) if event.key_fields else None,
             event.fold or None,

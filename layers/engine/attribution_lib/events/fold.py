@@ -42,6 +42,8 @@ _INFINITY = float("inf")
 _NUMBERS = re.compile(r"(\d+)")
 
 FoldKey = tuple["Hashable", ...]
+_FIELDS = 8
+"""Where in a key the values of the rule's own fields are."""
 
 
 def make_key(  # noqa: PLR0913, PLR0917 -- a key is exactly these facts; the hot path passes them by position
@@ -87,8 +89,8 @@ def fold_key(event: Event) -> FoldKey:
 
 def key_digest(key: FoldKey) -> int:
     """A number that orders keys by hash: the same in every process and on every machine."""
-    text = "\x1e".join(["" if part is None else f"\x1f{part}" for part in key if not isinstance(part, tuple)])
-    fields = "\x1d".join([field for part in key if isinstance(part, tuple) for field in part])
+    fields = "\x1d".join(key[_FIELDS])  # type: ignore[arg-type] # a tuple of texts; see make_key
+    text = "\x1e".join(["" if part is None else f"\x1f{part}" for part in key[:_FIELDS] + key[_FIELDS + 1 :]])
     return int.from_bytes(blake2b(f"{text}\x1c{fields}".encode(errors="surrogatepass"), digest_size=8).digest())
 
 

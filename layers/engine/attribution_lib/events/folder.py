@@ -78,6 +78,8 @@ class Folder:
         self._keys_per_place = keys_per_place
         self._keys_per_rule = keys_per_rule
         self._bounds = bounds or {}
+        self._admitted: FoldKey | None = None
+        """The last key that was found to be within its rule's bound; its event comes next."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -97,7 +99,7 @@ class Folder:
             key = fold_key(event)
         row = self._rows.get(key)
         if row is None:
-            if not self._bounds or not self._beyond(key, event.occurrences):
+            if not self._bounds or key is self._admitted or not self._beyond(key, event.occurrences):
                 self._insert(key, event)
         elif event.fold == SERIES_FOLD or event.first is not event.last or not self._bump_event(key, event):
             for each in (row, event):
@@ -110,6 +112,7 @@ class Folder:
         rule = str(key[0])
         bound = self._bounds.get(rule)
         if bound is None or key_digest(key) <= bound:
+            self._admitted = key
             return False
         self._overflow[rule] = self._overflow.get(rule, 0) + occurrences
         return True
@@ -204,14 +207,14 @@ class Folder:
         count_in(row, event.place.timestamp, event.occurrences, declared=event.declared)
         return True
 
-    def fresh(self) -> list[Event]:
-        """The rows, in no particular order; those that are one occurrence have no samples yet."""
+    def fresh(self) -> dict[FoldKey, Event]:
+        """The rows by key; those that are one occurrence have no samples yet."""
         self._place_overflow()
-        return list(self._rows.values())
+        return self._rows
 
     def events(self) -> list[Event]:
         """The rows, in no particular order."""
-        rows = self.fresh()
+        rows = list(self.fresh().values())
         for row in rows:
             if not row.samples:
                 seed(row)

@@ -55,7 +55,7 @@ class SpillBuilder:
         self._folder.add(event, key)
         if len(self._folder) > self._limit:
             self._store = EventManager(rules_digest=self._rules_digest)
-            self._store.add_all(self._folder.fresh())
+            self._store.add_all(self._folder.fresh().values())
             self._folder = Folder()
 
     def add_all(self, events: Iterable[Event]) -> None:
@@ -93,5 +93,5 @@ class SpillBuilder:
             self._store.record_batch(batch)
             return self._store.export_spill(), self._store.row_count
         naming = Naming.themselves()
-        rows = [encode_event(event, naming) for event in self._folder.fresh()]
+        rows = [encode_event(event, naming) for event in self._folder.fresh().values()]
         return encode_named_spill(rows, [batch], self._rules_digest), len(rows)

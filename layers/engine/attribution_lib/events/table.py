@@ -19,13 +19,14 @@ from attribution_lib.events.database import connect, create_tables, empty_tables
 from attribution_lib.events.encoding import insert_events
 from attribution_lib.events.importing import fold_spill
 from attribution_lib.events.lookups import Lookups
+from attribution_lib.events.noted import NotedKeys
 from attribution_lib.events.refold import refolded
 from attribution_lib.events.schema import EVENT_COLUMNS
 from attribution_lib.events.spill import encode_spill, pack_header, split_header
 from attribution_lib.events.stored import StoredRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -69,8 +70,8 @@ class EventManager:
         self._buffer = self._limits.folder(self._bounds)
         self._in_memory = path is None
         self._connection = connect(path)
-        self._folded: int = 0
-        self._loose: int = 0
+        self._folded = self._loose = 0
+        self._noted: NotedKeys | None = None
         self._lent: WeakSet[StoredRows] = WeakSet()
         """What loaded events still read from; it must have all of it before the rows go."""
         if path is None:
@@ -128,9 +129,8 @@ class EventManager:
     ) -> bool:
         """Note a batch whose events were added; False, and nothing noted, when it was noted before."""
         masked = observation.redacted if redacted is None else redacted
-        return self.record_batch(
-            ObservationRow.of(observation, lines=lines, size=size, truncated_lines=truncated_lines, redacted=masked)
-        )
+        counts = {"lines": lines, "size": size, "truncated_lines": truncated_lines, "redacted": masked}
+        return self.record_batch(ObservationRow.of(observation, **counts))
 
     def record_batch(self, row: ObservationRow) -> bool:
         """``record_observation`` of a row that was made already."""
@@ -154,6 +154,8 @@ class EventManager:
             self._append(buffer.fresh())
         for rule, count in buffer.unplaced_overflow().items():
             connection.execute(_COUNT_OVERFLOW, (count, self._lookups.id_of("rules", rule)))
+            if self._noted is not None:
+                self._noted.note_overflow(rule)
         connection.commit()
 
     def load(self) -> list[Event]:
@@ -162,8 +164,7 @@ class EventManager:
         if self._loose and self._folded + self._loose > self._limits.keys_per_rule:
             self._fold_in_place()
         with collector_paused():
-            names = Names(self._lookups)
-            rows = StoredRows(self._open(), names)
+            rows = StoredRows(self._open(), names := Names(self._lookups))
             self._lent.add(rows)
             events = rows.read() + read_others(self._open(), names)
             loose = rules_of_newest(self._open(), self._lookups, self._loose)
@@ -240,7 +241,7 @@ class EventManager:
                 self.flush()
             self._settle()
         finally:
-            self._connection = None
+            self._connection, self._noted = None, None
             self._buffer = self._limits.folder(self._bounds)
             connection.close()
 
@@ -260,13 +261,15 @@ class EventManager:
         self._folded, rows = self._open().execute(query).fetchone()
         self._loose = rows - self._folded
 
-    def _append(self, events: Sequence[Event]) -> None:
+    def _append(self, rows: Mapping[FoldKey, Event]) -> None:
         """Insert rows that are folded among themselves; into an empty table they are the folded state."""
-        insert_events(self._open(), events, self._lookups)
+        first = insert_events(self._open(), rows.values(), self._lookups)
+        if self._noted is not None:
+            self._noted.note(first, rows.items())
         if self._folded or self._loose:
-            self._loose += len(events)
+            self._loose += len(rows)
         else:
-            self._note_folded(len(events))
+            self._note_folded(len(rows))
 
     def _note_folded(self, rows: int) -> None:
         self._folded, self._loose = rows, 0
@@ -274,11 +277,11 @@ class EventManager:
 
     def _make_room(self) -> None:
         """Write the buffer to the table, which is in a file from then on, and fold that when much of it is loose."""
-        connection = self._open()
         if self._in_memory:
             self._in_memory = False
+            self._noted = None if self._folded or self._loose else NotedKeys()
             self._settle()
-            self._connection = moved_to_disk(connection)
+            self._connection = moved_to_disk(self._open())
             self._lookups.move(self._connection)
         self.flush()
         if self._loose > max(self._limits.loose_rows, self._folded // _LOOSE_SHARE):
@@ -289,9 +292,9 @@ class EventManager:
         self.flush()
         if not self._loose:
             return
-        connection = self._open()
         self._settle()
+        connection = self._open()
         with collector_paused():
-            self._bounds.update(fold_table(connection, self._lookups, self._limits))
+            self._bounds |= fold_table(connection, self._lookups, self._limits, self._noted)
         self._note_folded(int(connection.execute("SELECT count(*) FROM events").fetchone()[0]))
         connection.commit()

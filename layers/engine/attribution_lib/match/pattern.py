@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import re2
@@ -62,7 +62,7 @@ def superset(match_re: str, engine: str = "re2") -> str:
 def compile_confirm(match_re: str, engine: str = "re2") -> Confirm:
     """The confirmation of a pattern over bytes, by ``re2`` or ``re``; ``MatcherError`` if it does not compile."""
     try:
-        return _BacktrackingConfirm(match_re) if engine == "re" else _LinearConfirm(match_re)
+        return _backtracking(match_re) if engine == "re" else _linear(match_re)
     except (re.error, re2.error) as error:
         reason = error.args[0] if error.args else error
         text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
@@ -70,16 +70,15 @@ def compile_confirm(match_re: str, engine: str = "re2") -> Confirm:
         raise MatcherError(message) from error
 
 
-class _ConfirmBase:
+class _Confirm:
     """Windows and decoding, which the engines share."""
 
-    __slots__ = ("_groups",)
+    __slots__ = ("_groups", "_spans")
 
-    def __init__(self, groups: dict[str, int]) -> None:
+    def __init__(self, groups: dict[str, int], spans: Callable[[bytes, int, int], _Spans | None]) -> None:
+        """``spans`` searches a part of a segment: where each group lies; None, or nowhere, if there is no match."""
         self._groups = tuple(groups.items())
-
-    def _spans(self, segment: bytes, start: int, end: int) -> _Spans | None:
-        raise NotImplementedError
+        self._spans = spans
 
     def search(self, segment: bytes, hit_end: int) -> dict[str, str] | None:
         size = len(segment)
@@ -87,56 +86,41 @@ class _ConfirmBase:
             spans = self._spans(segment, 0, size)
         else:
             window = max(hit_end - _BEFORE, 0), min(hit_end + _AFTER, size)
-            spans = self._spans(segment, *window) or self._spans(segment, 0, size)
-        if spans is None:
+            spans = self._spans(segment, *window)
+            if spans is None or spans[0] == _MISSING:
+                spans = self._spans(segment, 0, size)
+        if spans is None or spans[0] == _MISSING:
             return None
         captures = {}
         for name, group in self._groups:
-            span = spans[group]
-            if span != _MISSING:
-                text = (
-                    segment[span[0] : span[1]]
-                    if span[1] - span[0] <= _MAX_CAPTURE
-                    else segment[span[0] : span[0] + _MAX_CAPTURE]
-                )
+            start, end = spans[group]
+            if start >= 0:
+                text = segment[start:end] if end - start <= _MAX_CAPTURE else segment[start : start + _MAX_CAPTURE]
                 captures[name] = text.decode("utf-8", "replace")
         return captures
 
     def find(self, segment: bytes) -> tuple[int, int] | None:
         spans = self._spans(segment, 0, len(segment))
-        return None if spans is None else spans[0]
+        return None if spans is None or spans[0] == _MISSING else spans[0]
 
 
-class _LinearConfirm(_ConfirmBase):
+def _linear(match_re: str) -> Confirm:
     """RE2: linear in the segment whatever the pattern."""
-
-    __slots__ = ("_match", "_unanchored")
-
-    def __init__(self, match_re: str) -> None:
-        compiled = _compile_re2(match_re.encode("utf-8"))
-        super().__init__({name.decode("utf-8"): group for name, group in compiled.groupindex.items()})
-        inner = compiled._regexp  # noqa: SLF001 -- the wrapper's match objects cost three times the search itself
-        self._match: Callable[[Any, bytes, int, int], _Spans] = inner.Match
-        self._unanchored = type(inner).Anchor.UNANCHORED
-
-    def _spans(self, segment: bytes, start: int, end: int) -> _Spans | None:
-        spans = self._match(self._unanchored, segment, start, end)
-        return None if spans[0] == _MISSING else spans
+    compiled = _compile_re2(match_re.encode("utf-8"))
+    inner = compiled._regexp  # noqa: SLF001 -- the wrapper's match objects cost three times the search itself
+    groups = {name.decode("utf-8"): group for name, group in compiled.groupindex.items()}
+    return _Confirm(groups, partial(inner.Match, type(inner).Anchor.UNANCHORED))
 
 
-class _BacktrackingConfirm(_ConfirmBase):
+def _backtracking(match_re: str) -> Confirm:
     """Python's ``re``, for the few patterns that need look-around; the rule loader admits bounded repeats only."""
+    compiled = re.compile(match_re.encode("utf-8"))
 
-    __slots__ = ("_search",)
+    def spans(segment: bytes, start: int, end: int) -> _Spans | None:
+        found = compiled.search(segment, start, end)
+        return None if found is None else list(found.regs)
 
-    def __init__(self, match_re: str) -> None:
-        compiled = re.compile(match_re.encode("utf-8"))
-        super().__init__(dict(compiled.groupindex))
-        self._search = compiled.search
-
-    def _spans(self, segment: bytes, start: int, end: int) -> _Spans | None:
-        found = self._search(segment, start, end)
-        return None if found is None else [found.span(), *found.regs[1:]]
+    return _Confirm(dict(compiled.groupindex), spans)
 
 
 def _compile_re2(pattern: bytes) -> Any:

@@ -115,7 +115,9 @@ class Emitter:
     def _row(self, captures: Mapping[str, str]) -> _Row | None:
         if self.fixed is not None:
             return self.fixed
-        return self.rows.get(tuple([catalog_key(captures.get(name) or "") for name in self.keys]), self.default)
+        values = tuple([captures.get(name) or "" for name in self.keys])
+        row = self.rows.get(values)  # most are written as keys are compared
+        return row or self.rows.get(tuple(map(catalog_key, values)), self.default)
 
     def _places(self, captures: Mapping[str, str]) -> Sequence[str | None]:
         if self.plain is None:

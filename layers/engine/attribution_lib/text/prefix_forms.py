@@ -8,6 +8,7 @@ and a host's name replaces its address.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from attribution_lib.observation import Source
 from attribution_lib.text.hosts import is_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from attribution_lib.text.stamps import Stamp
 
@@ -146,6 +147,7 @@ def form(  # noqa: PLR0913 - the parts of a form, all but three by keyword
     return Form(name, starts, then, regex, stamp, accept, sources, peek, fields)
 
 
+_Match = Callable[[str, int], "re.Match[str] | None"]
 FormTable = dict[Source, dict[str, "Forms"]]
 _FOLLOWERS = [chr(code) for code in range(32, 127)]
 _NAME = re.compile(r"\(\?P<(\w+)>")
@@ -157,15 +159,18 @@ _WORTHWHILE = 512
 class Forms:
     """Forms in their order of trial, and which of them is the first that fits."""
 
-    __slots__ = ("_forms", "_joined", "_places", "_tried", "_worthwhile")
+    __slots__ = ("_forms", "_joined", "_last", "_places", "_tried", "_usual", "_worthwhile")
 
     def __init__(self, forms: tuple[Form, ...], *, worthwhile: int = _WORTHWHILE) -> None:
         self._forms = forms
         self._worthwhile = worthwhile
-        self._joined: Callable[[str, int], re.Match[str] | None] | None = None
+        self._joined: _Match | None = None
         self._places: dict[int, int] = {}
         """Where a group that ends an alternative of the joined pattern: which form that is."""
         self._tried = 0
+        self._last = -1
+        self._usual: tuple[Form, _Match | None] | None = None
+        """The form that was found twice running, and one pattern of all before it, if there are any."""
 
     def first(self, line: str, start: int, draft: Draft) -> tuple[Form, re.Match[str]] | None:
         """The form that the text at ``start`` has, with its match; None when it has none."""
@@ -173,24 +178,21 @@ class Forms:
             self._tried += 1
             if self._tried <= self._worthwhile:
                 return self._one_by_one(line, start, draft, 0)
-            self._joined = self._join()
+            self._joined, self._places = _joined(self._forms)
+        if self._usual is not None:
+            form, earlier = self._usual
+            match = form.regex.match(line, start)
+            fits = match is not None and (form.accept is None or form.accept(match, draft))
+            if match is not None and fits and (earlier is None or earlier(line, start) is None):
+                return form, match
         found = self._joined(line, start)
         if found is None:
             return None
         place = self._places[found.lastindex or 0]
-        form = self._forms[place]
-        match = form.regex.match(line, start)
-        if match is not None and (form.accept is None or form.accept(match, draft)):
-            return form, match
-        return self._one_by_one(line, start, draft, place + 1)
-
-    def _join(self) -> Callable[[str, int], re.Match[str] | None]:
-        """One pattern of all: its first alternative that matches is the first form whose pattern does."""
-        joined = re.compile(
-            "|".join(_alternative(form.regex.pattern, at) for at, form in enumerate(self._forms)), re.ASCII
-        )
-        self._places = {group: int(name[1:]) for name, group in joined.groupindex.items() if name[0] == "f"}
-        return joined.match
+        if place == self._last:
+            self._usual = self._forms[place], _joined(self._forms[:place])[0] if place else None
+        self._last = place
+        return self._one_by_one(line, start, draft, place)
 
     def _one_by_one(self, line: str, start: int, draft: Draft, index: int) -> tuple[Form, re.Match[str]] | None:
         for form in self._forms[index:]:
@@ -198,6 +200,12 @@ class Forms:
             if match is not None and (form.accept is None or form.accept(match, draft)):
                 return form, match
         return None
+
+
+def _joined(forms: tuple[Form, ...]) -> tuple[_Match, dict[int, int]]:
+    """One pattern of all: its first alternative that matches is the first form whose pattern does, by its group."""
+    joined = re.compile("|".join(_alternative(form.regex.pattern, at) for at, form in enumerate(forms)), re.ASCII)
+    return joined.match, {group: int(name[1:]) for name, group in joined.groupindex.items() if name[0] == "f"}
 
 
 def _alternative(pattern: str, index: int) -> str:

@@ -128,12 +128,12 @@ def read_calendar(match: re.Match[str]) -> Stamp | None:
     try:
         micros = _micros(year if len(year) > 2 else f"20{year}", month, day, hour, minute, second, fraction)  # noqa: PLR2004 - a two-digit year
         if zone is None:
-            return Stamp(micros, _LOCAL)
+            return _stamp(micros, _LOCAL)
         if zone[0] in "+-":
             micros -= _offset(zone[0], zone[1:3], zone[-2:])
     except ValueError:
         return None
-    return Stamp(micros, _UTC)
+    return _stamp(micros, _UTC)
 
 
 def read_named(match: re.Match[str]) -> Stamp | None:
@@ -169,7 +169,12 @@ def read_epoch(match: re.Match[str]) -> Stamp:
 def read_uptime(match: re.Match[str]) -> Stamp:
     """Reads ``UPTIME``: µs since the host booted."""
     uptime, fraction = match.group("uptime", "fraction")
-    return Stamp(int(uptime) * 1_000_000 + _fraction(fraction), _UPTIME)
+    return _stamp(int(uptime) * 1_000_000 + _fraction(fraction), _UPTIME)
+
+
+def _stamp(micros: int, clock: Clock) -> Stamp:
+    """As ``Stamp``, without the constructor of named tuples, which is slow."""
+    return tuple.__new__(Stamp, (micros, clock))
 
 
 def _fraction(digits: str | None) -> int:

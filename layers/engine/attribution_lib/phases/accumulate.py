@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from attribution_lib.job.model import JobIdentity
     from attribution_lib.observation import Source
-    from attribution_lib.rules.model import AccumulatorRule, Emission
+    from attribution_lib.rules.model import Accumulator, AccumulatorRule, Emission
     from attribution_lib.text.lines import TextBuffer
     from attribution_lib.text.prefixes import Prefix
 
@@ -44,18 +44,24 @@ def run_accumulator(  # noqa: PLR0913 -- trigger, its place and its reader; all 
     line = buffer.decode(*trigger)
     accumulator = rule.factory(job, captures, line[prefix.body_start :])
     fed = [trigger]
-    truncated = True
-    for segment, body in _following(buffer, trigger, prefix, source, memory):
-        if not accumulator.feed(body):
-            truncated = False
-            break
-        fed.append(segment)
-        if getattr(accumulator, "complete", False):
-            truncated = False
-            break
-    for emission in accumulator.finalize(truncated=truncated):
+    complete = _is_complete(accumulator)
+    if not complete:
+        for segment, body in _following(buffer, trigger, prefix, source, memory):
+            if not accumulator.feed(body):
+                complete = True
+                break
+            fed.append(segment)
+            complete = _is_complete(accumulator)
+            if complete:
+                break
+    for emission in accumulator.finalize(truncated=not complete):
         index = emission.line_index
         yield emission, fed[index] if 0 <= index < len(fed) else trigger
+
+
+def _is_complete(accumulator: Accumulator) -> bool:
+    """Whether it has seen its last line: one that its trigger's line completes costs no look at the next."""
+    return bool(getattr(accumulator, "complete", False))
 
 
 def _following(

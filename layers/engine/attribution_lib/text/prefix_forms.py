@@ -159,7 +159,7 @@ _WORTHWHILE = 512
 class Forms:
     """Forms in their order of trial, and which of them is the first that fits."""
 
-    __slots__ = ("_forms", "_joined", "_last", "_places", "_tried", "_usual", "_worthwhile")
+    __slots__ = ("_earlier", "_forms", "_joined", "_last", "_places", "_tried", "_usual", "_worthwhile")
 
     def __init__(self, forms: tuple[Form, ...], *, worthwhile: int = _WORTHWHILE) -> None:
         self._forms = forms
@@ -169,8 +169,10 @@ class Forms:
         """Where a group that ends an alternative of the joined pattern: which form that is."""
         self._tried = 0
         self._last = -1
+        self._earlier: dict[int, _Match | None] = {}
+        """One pattern of all forms before a form, if there are any: made once."""
         self._usual: tuple[Form, _Match | None] | None = None
-        """The form that was found twice running, and one pattern of all before it, if there are any."""
+        """The form that was found twice running, and what must not match for it to be the first."""
 
     def first(self, line: str, start: int, draft: Draft) -> tuple[Form, re.Match[str]] | None:
         """The form that the text at ``start`` has, with its match; None when it has none."""
@@ -190,7 +192,9 @@ class Forms:
             return None
         place = self._places[found.lastindex or 0]
         if place == self._last:
-            self._usual = self._forms[place], _joined(self._forms[:place])[0] if place else None
+            if place not in self._earlier:
+                self._earlier[place] = _joined(self._forms[:place])[0] if place else None
+            self._usual = self._forms[place], self._earlier[place]
         self._last = place
         return self._one_by_one(line, start, draft, place)
 

@@ -59,7 +59,7 @@ def test_a_reader_with_a_memory_reads_what_one_without_reads(engine: RuleEngine,
     plan = engine.plans.of(source)
     pick = random.Random(3)  # noqa: S311 -- wanted: the same every time
     lines = [prefix + line for line in pick.sample(LINES, 250) for prefix in PREFIXES]
-    remembering = LineReader(plan, CrashLog())
+    remembering = LineReader(plan, CrashLog(), worthwhile=1)
     for line in lines:
         hits = _hits(plan, line)
         if hits:

@@ -40,9 +40,12 @@ class LineReader:
 
     plan: ExtractionPlan
     crashes: CrashLog
+    worthwhile: int = 64
+    """So many lines that rules confirmed together cost as much as to find where their matches may begin."""
     _lines: dict[bytes, Read] = field(default_factory=dict)
     _messages: dict[tuple[tuple[int, ...], bytes], tuple[Said, ...]] = field(default_factory=dict)
     """By the rules that may hit, and the text from ``_BEFORE`` bytes before the message on."""
+    _met: dict[tuple[int, ...], int] = field(default_factory=dict)
     _openings: dict[tuple[int, ...], Opening | None] = field(default_factory=dict)
     """Of rules that were confirmed together: where their matches begin; None: no message of theirs is remembered."""
 
@@ -79,7 +82,9 @@ class LineReader:
         said = self._confirmed(data, hits)
         if not said:
             return _NOTHING
-        self._openings[rules] = self._opening(rules)
+        met = self._met[rules] = self._met.get(rules, 0) + 1
+        if met >= self.worthwhile:
+            self._openings[rules] = self._opening(rules)
         return Read(parse_prefix(text, self.plan.source), said, text)
 
     def _read_long(self, data: bytes, hits: Hits) -> Read:

@@ -1,8 +1,7 @@
 """Requests a second of ``attribution serve``: 100-line observations, against the same server with an empty handler.
 
-Judged over a store in memory, by CPU time of server and clients together: there the ratio says what the service costs.
-Over a disk it says how long that disk takes to sync, which an empty handler never asks for; these figures stand beside,
-with a ratio of elapsed time.
+Judged twice: over a store in memory, by CPU time of server and clients together, where the ratio says what the service
+costs; and over a disk, as people run it, by elapsed time, where it also says how long that disk takes to sync.
 """
 
 from __future__ import annotations
@@ -59,7 +58,8 @@ def _run(bench: Bench) -> Outcome:
                 "observations_on_disk": synced,
                 "empty_handler": empty,
             }
-    met = all(figures[f"{clients}_clients"]["ratio"] >= _RATIO for clients in (1, 8))
+    ratios = [figures[f"{clients}_clients"][ratio] for clients in (1, 8) for ratio in ("ratio", "ratio_on_disk")]
+    met = all(ratio >= _RATIO for ratio in ratios)
     return Outcome(figures, met)
 
 

@@ -54,12 +54,13 @@ def _hits(plan: ExtractionPlan, line: bytes) -> list[tuple[int, int]]:
     return [(hit.pattern, hit.hit_end) for hit in plan.matcher.scan(line)]
 
 
+@pytest.mark.parametrize("memory", [4_096, 32], ids=["that holds all", "that fills up, rests and begins again"])
 @pytest.mark.parametrize("source", TEXT_SOURCES)
-def test_a_reader_with_a_memory_reads_what_one_without_reads(engine: RuleEngine, source: Source) -> None:
+def test_a_reader_with_a_memory_reads_what_one_without_reads(engine: RuleEngine, source: Source, memory: int) -> None:
     plan = engine.plans.of(source)
     pick = random.Random(3)  # noqa: S311 -- wanted: the same every time
     lines = [prefix + line for line in pick.sample(LINES, 250) for prefix in PREFIXES]
-    remembering = LineReader(plan, CrashLog(), worthwhile=1)
+    remembering = LineReader(plan, CrashLog(), worthwhile=1, memory=memory)
     for line in lines:
         hits = _hits(plan, line)
         if hits:

@@ -7,7 +7,7 @@ find that cannot begin to match within the prefix: what they found behind one th
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from attribution_lib.match.opening import opening_of
 from attribution_lib.phases.sayings import DATUM_SIDE, Read, Said, datum_of
@@ -32,6 +32,37 @@ _NOTHING = Read(_NO_PREFIX, (), "")
 
 Hits = list[tuple[int, int]]
 """(pattern, where in the line the hit ends)."""
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class _Memory(dict[_Key, _Value]):
+    """What was read lately; it rests where hardly anything comes twice, as in lines that all hold another time."""
+
+    __slots__ = ("limit", "rest", "used")
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.limit = limit
+        self.used = 0
+        """How often something was found here since the memory began to fill."""
+        self.rest = 0
+        """How many are passed over before the memory is filled again."""
+
+    def rests(self) -> bool:
+        """Whether the next one is passed over, neither looked for nor kept."""
+        if not self.rest:
+            return False
+        self.rest -= 1
+        return True
+
+    def keep(self, key: _Key, value: _Value) -> None:
+        """Remember this; a full memory starts afresh, at once or, where it was hardly ever asked, a while later."""
+        if len(self) >= self.limit:
+            self.rest = 16 * self.limit if self.used < self.limit // 16 else 0
+            self.used = 0
+            self.clear()
+        self[key] = value
 
 
 @dataclass(slots=True)
@@ -42,24 +73,30 @@ class LineReader:
     crashes: CrashLog
     worthwhile: int = 64
     """So many lines that rules confirmed together cost as much as to find where their matches may begin."""
-    _lines: dict[bytes, Read] = field(default_factory=dict)
-    _messages: dict[tuple[tuple[int, ...], bytes], tuple[Said, ...]] = field(default_factory=dict)
+    memory: int = _MEMORY
+    _lines: _Memory[bytes, Read] = field(init=False)
+    _messages: _Memory[tuple[tuple[int, ...], bytes], tuple[Said, ...]] = field(init=False)
     """By the rules that may hit, and the text from ``_BEFORE`` bytes before the message on."""
     _met: dict[tuple[int, ...], int] = field(default_factory=dict)
     _openings: dict[tuple[int, ...], Opening | None] = field(default_factory=dict)
     """Of rules that were confirmed together: where their matches begin; None: no message of theirs is remembered."""
 
+    def __post_init__(self) -> None:
+        self._lines, self._messages = _Memory(self.memory), _Memory(self.memory)
+
     def read(self, data: bytes, hits: Hits) -> Read:
         """What one line says; the answer may be shared with other lines."""
-        read = self._lines.get(data)
-        if read is not None:
-            return read
         if len(data) > _MEMORY_LINE:
             return self._read_long(data, hits)
-        read = self._read(data, hits)
-        if len(self._lines) >= _MEMORY:
-            self._lines.clear()
-        self._lines[data] = read
+        lines = self._lines
+        if lines.rests():
+            return self._read(data, hits)
+        read = lines.get(data)
+        if read is None:
+            read = self._read(data, hits)
+            lines.keep(data, read)
+        else:
+            lines.used += 1
         return read
 
     def _read(self, data: bytes, hits: Hits) -> Read:
@@ -67,6 +104,8 @@ class LineReader:
         text = data.decode("utf-8", "replace")
         if rules in self._openings:
             prefix = parse_prefix(text, self.plan.source)
+            if self._messages.rests():
+                return Read(prefix, self._confirmed(data, hits), text)
             opening, start = self._openings[rules], prefix.body_start - _BEFORE
             # As long in bytes as in characters: an offset is the same in both.
             if opening is None or start <= 0 or len(text) != len(data) or not opening.lies_behind(data, start):
@@ -75,9 +114,9 @@ class LineReader:
             said = self._messages.get(message)
             if said is None:
                 said = self._confirmed(data, hits)
-                if len(self._messages) >= _MEMORY:
-                    self._messages.clear()
-                self._messages[message] = said
+                self._messages.keep(message, said)
+            else:
+                self._messages.used += 1
             return Read(prefix, said, text)
         said = self._confirmed(data, hits)
         if not said:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attribution_lib.errors import MatcherError
 from attribution_lib.match.accelerated import HyperscanMatcher
 from attribution_lib.match.matcher import PlainMatcher, build_matcher
 from attribution_lib.match.pattern import compile_confirm, superset
@@ -80,10 +81,26 @@ def _extend(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-patterns = st.tuples(EDGES, st.recursive(st.tuples(ATOMS, QUANTIFIERS).map("".join), _extend, max_leaves=8), ENDS).map(
-    "".join
+def _is_within_limits(pattern: str) -> bool:
+    """RE2 refuses repeats within repeats of more than a thousand in all, as ``((a{1,20}){1,20}){1,20}``."""
+    try:
+        compile_confirm(pattern)
+    except MatcherError:
+        return False
+    return True
+
+
+patterns = (
+    st.tuples(EDGES, st.recursive(st.tuples(ATOMS, QUANTIFIERS).map("".join), _extend, max_leaves=8), ENDS)
+    .map("".join)
+    .filter(_is_within_limits)
 )
 texts = st.text("abAB :.1é\t-", max_size=30).map(str.encode) | st.text("abE:r ", max_size=40).map(str.encode)
+
+
+def test_a_pattern_beyond_the_limits_of_repeats_is_refused_with_the_reason() -> None:
+    with pytest.raises(MatcherError, match="invalid repetition size"):
+        compile_confirm("(?:(?:(?:a{1,20})){1,20}){1,20}")
 
 
 @settings(max_examples=400, deadline=None)

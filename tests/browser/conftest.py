@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     process = subprocess.Popen([*command, "--verdicts", f"sqlite:{database}"], stderr=subprocess.PIPE, text=True)  # noqa: S603 -- our own program
     assert process.stderr is not None
     for line in process.stderr:
-        if found := re.search(r"dashboard (http://\S+?)/$", line.strip()):
+        if found := re.search(r"dashboard (http://\S+?)/ shows ", line):
             break
     else:
         pytest.fail("the server did not start")

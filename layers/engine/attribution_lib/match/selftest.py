@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from attribution_lib.match.pattern import compile_confirm
@@ -83,4 +84,4 @@ def failures(factory: MatcherFactory) -> Iterator[str]:
 
 
 def _line_starts(text: bytes) -> list[int]:
-    return [0, *(offset + 1 for offset, byte in enumerate(text) if byte == 0x0A)]  # noqa: PLR2004 -- the line feed
+    return [0, *(found.end() for found in re.finditer(b"\n", text))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,8 @@ __all__ = ["ExtractionPlan", "PlannedRule", "SourcePlans"]
 class PlannedRule:
     """One pattern: the regex that decides on a single line, and of its rule what each hit needs."""
 
-    __slots__ = ("confirm", "emitter", "engine", "fold", "key", "name", "pattern", "rule")
-
-    def __init__(self, rule: TextRule | AccumulatorRule, confirm: Confirm, pattern: str, engine: str) -> None:
+    def __init__(self, rule: TextRule | AccumulatorRule, pattern: str, engine: str) -> None:
         self.rule = rule
-        self.confirm = confirm
         self.pattern = pattern
         self.engine = engine
         self.name = rule.name
@@ -34,6 +32,13 @@ class PlannedRule:
         self.fold: str = getattr(rule, "fold", "")
         self.emitter: Emitter | None = getattr(rule, "emitter", None)
         """None for accumulators."""
+
+    @cached_property
+    def confirm(self) -> Confirm:
+        """Compiled when first asked for: few rules of all hit the evidence of one job."""
+        from attribution_lib.match.pattern import compile_confirm  # noqa: PLC0415 -- see SourcePlans
+
+        return compile_confirm(self.pattern, self.engine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +63,11 @@ class SourcePlans:
         digest: str,
         cache_dir: Path | None = None,
     ) -> None:
-        self._text_rules = text_rules
-        self._accumulators = accumulators
+        self._rules = [
+            *(PlannedRule(rule, rule.match_re, rule.engine) for rule in text_rules),
+            *(PlannedRule(rule, rule.trigger_re, "re2") for rule in accumulators),
+        ]
+        """Shared by the sources: most rules look at several."""
         self._digest = digest
         self._cache_dir = cache_dir
         self._plans: dict[Source, ExtractionPlan] = {}
@@ -86,20 +94,8 @@ class SourcePlans:
     def _make(self, source: Source) -> ExtractionPlan:
         # A process that only attributes never scans a line: it need not load the matching libraries.
         from attribution_lib.match.matcher import build_matcher  # noqa: PLC0415 -- see above
-        from attribution_lib.match.pattern import compile_confirm  # noqa: PLC0415 -- see above
 
-        rules = [
-            *(
-                PlannedRule(rule, compile_confirm(rule.match_re, rule.engine), rule.match_re, rule.engine)
-                for rule in self._text_rules
-                if source in rule.sources
-            ),
-            *(
-                PlannedRule(rule, compile_confirm(rule.trigger_re), rule.trigger_re, "re2")
-                for rule in self._accumulators
-                if source in rule.sources
-            ),
-        ]
+        rules = [planned for planned in self._rules if source in planned.rule.sources]
         return ExtractionPlan(
             source=source,
             matcher=build_matcher(

@@ -45,9 +45,9 @@ class PythonFiles:
         """The declarations of one top-level file in order; whatever it raises becomes a fault with its line."""
         label = f"{self._folder.label}/{path.name}"
         try:
-            tree = ast.parse(read_file(path), filename=str(path))
+            source = read_file(path)
             with registration() as declared:
-                self._execute(tree, path, path.stem)
+                self._execute(source, path, path.stem)
         except (Exception, SystemExit) as error:  # noqa: BLE001 -- a rule file may raise anything; it is reported
             self._faults.add(
                 self._where(error, path), "", f"cannot be executed: {_describe(error)}", "a file that runs"
@@ -55,21 +55,21 @@ class PythonFiles:
             return []
         finally:
             self._forget()
-        return [self._raw(found, label, tree) for found in declared]
+        return [self._raw(found, label, source) for found in declared]
 
-    def _raw(self, found: Declaration, label: str, tree: ast.Module) -> RawRule:
-        line = found.line or _line_of_class(getattr(found.target, "__name__", ""), tree)
+    def _raw(self, found: Declaration, label: str, source: bytes) -> RawRule:
+        line = found.line or _line_of_class(getattr(found.target, "__name__", ""), source)
         values = {"name": found.name, **{key: _plain(value) for key, value in found.options.items()}}
         reader = TableReader(kind=found.kind, values=values, path=label, lines=TableLines(line), faults=self._faults)
         return RawRule(reader, self._folder, found.target)
 
-    def _execute(self, tree: ast.Module, path: Path, name: str) -> ModuleType:
+    def _execute(self, source: bytes, path: Path, name: str) -> ModuleType:
         module = ModuleType(f"<rules {id(self):x}>.{name}")
         module.__file__ = str(path)
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
         sys.modules[module.__name__] = module
         self._installed.append(module.__name__)
-        code = compile(tree, str(path), "exec", dont_inherit=True)
+        code = compile(source, str(path), "exec", dont_inherit=True)
         exec(code, module.__dict__)  # noqa: S102 -- executing reviewed rule files is what a loader is for
         return module
 
@@ -113,7 +113,7 @@ class PythonFiles:
                 msg = f"no module common.{stem}: {self._folder.label}/common/{stem}.py does not exist"
                 raise ImportError(msg)
             with registration() as declared:
-                module = self._execute(ast.parse(read_file(path), filename=str(path)), path, f"common.{stem}")
+                module = self._execute(read_file(path), path, f"common.{stem}")
             if declared:
                 msg = f"common/{stem}.py declares {declared[0].name!r}; only top-level rule files may declare rules"
                 raise ImportError(msg)
@@ -132,9 +132,9 @@ class PythonFiles:
         return Location(f"{self._folder.label}/{relative}", line)
 
 
-def _line_of_class(name: str, tree: ast.Module) -> int:
+def _line_of_class(name: str, source: bytes) -> int:
     """Classes do not know their line."""
-    lines = [node.lineno for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+    lines = [node.lineno for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and node.name == name]
     return lines[0] if lines else 1
 
 

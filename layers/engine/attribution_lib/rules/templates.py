@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: values.get(match.group(1), match.group()), text)
 
 
+@lru_cache(maxsize=4096)
 def compile_template(text: str) -> Template:
     """The parts of a template, for repeated rendering with ``render``."""
     pieces = _PLACEHOLDER.split(text)

@@ -33,7 +33,7 @@ _CHANGED_DIGITS = 2
 @decoder_def("cuda_error")
 def cuda_error(captures: Mapping[str, str]) -> dict[str, str]:
     """The key of the CUDA catalogue: a runtime or driver name, else the error's text, else its number."""
-    printed = next((captures[group] for group in ("text", "tail", "phrase") if captures.get(group)), "")
+    printed = next((captures[group] for group in ("text", "tail", "placed", "phrase") if captures.get(group)), "")
     named = captures.get("name") or next(iter(_NAME.findall(printed)), "")
     text = _TAIL.split(printed, maxsplit=1)[0].strip().rstrip(".)")
     if captures.get("nccl"):

@@ -70,6 +70,18 @@ cascade(
 )
 
 cascade(
+    "VainWaitOnTheDeviceExplainsLaunchFailure",
+    author=AUTHOR,
+    docs="A kernel that waits in vain for another GPU's data traps when its patience ends: a launch that failed.",
+    causes=("NVSHMEM transport failed",),
+    consequences=("cudaErrorLaunchFailure", "CUDA error of unclear domain"),
+    scope=CascadeScope.JOB,
+    order=Order.BEFORE,
+    slack=0,
+    within=600,
+)
+
+cascade(
     "CommunicationEchoes",
     author=AUTHOR,
     docs="Result codes, closed connections and lost stores follow from the failure that a rank reported before.",

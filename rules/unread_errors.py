@@ -22,7 +22,7 @@ _FACT = "error_line"
 _CLASS = re.compile(r"\s*(?P<exception>[A-Z][a-z]\w*(?:Error|Exception)): (?P<message>\S.*)")
 _HARMLESS = re.compile(
     r"Unable to register cu\w+ factory|computation placer already registered|\b0 errors?\b"
-    r"|(?i:retry|retries|ignor|skipp)"
+    r"|(?i:retry|retries|ignor|skipp)|\] +(?:Traceback |File \"|\^|~|\w+ ?= |raise |return |During handling )"
 )
 """What frameworks print at level E in every run, and errors that somebody tries again or passes over."""
 _MESSAGE = 500
@@ -70,9 +70,10 @@ def exception_without_stack(_job: JobIdentity, _captures: Mapping[str, str], lin
     AUTHOR,
     trigger_re=(
         r"(?:^|[\[|] ?|- )(?:ERROR|CRITICAL|FATAL)(?:\]|: ?\S| +[|-])|[\d\])Z] (?:ERROR|CRITICAL|FATAL):? +[^\d\s|-]"
-        r"|^(?:[Ee]rror|[Ff]atal|[Ff]atal error|ERR!): \S|^[EF]\d{4} \d\d:\d\d:|: [EF] (?:external|tensorflow|xla)/"
-        r"|level=(?:error|fatal|critical)\b|^[A-Z]\w+ ERROR: \S|\] ?\[E\] \S"
-        r"|\[(?:error|critical|fatal)\] \S|\d E \d+ \d+\] "
+        r"|(?:^|\) )(?:[Ee]rror|[Ff]atal|[Ff]atal error|ERR!): \S|: [EF] (?:external|tensorflow|xla)/"
+        r"|(?:^|\])[EF]\d{4}(?:\d{4})? \d\d:\d\d:|ERROR \d\d-\d\d \d\d:\d\d:\d\d \[?\w+\.py:\d+\] \S| UCX  ERROR \S"
+        r"|level=(?:error|fatal|critical)\b|(?:^|\] )[A-Z]\w+ ERROR: \S|\] ?\[E\] \S"
+        r"|\[(?:error|critical|fatal)\] \S|\d [EC] \d+ \d+\] |\.(?:cc?|cpp|cuh?|h):\d+:? +(?i:error|fatal)\b"
         r"|\"(?:level|severity|levelname)\": ?\"(?:error|fatal|critical|ERROR|FATAL|CRITICAL)\""
     ),
     sources=("applog",),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -61,3 +63,19 @@ def fault(folder: Path, **files: str) -> str:
     found = faults(folder, **files)
     assert len(found) == 1, found
     return found[0]
+
+
+def told(engine: RuleEngine) -> Any:
+    """Everything that an engine holds, as plain values: functions by their names."""
+    held = (*engine.rules(), *engine.registry, *engine.deprecated)
+    return engine.digest, [(type(found).__name__, _plain(found)) for found in held]
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(found) for key, found in value.items()}
+    if isinstance(value, list | tuple):
+        return [type(value).__name__, *map(_plain, value)]
+    return getattr(value, "__qualname__", value)

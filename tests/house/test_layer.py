@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
+
+import pytest
 
 LAYER = Path(__file__).parents[2] / "layers" / "engine"
 OURS = {"attribution_lib", "attribution_service"}
@@ -103,3 +106,35 @@ def test_the_functions_of_workflows_import_what_the_two_layers_hold() -> None:
     assert loaded - held == set()
     assert set(pins) - loaded == set()
     assert {name: version(name) for name in pins} == pins
+
+
+# ---- modules compiled at build time
+
+
+def compile_modules(tmp_path: Path, layer: str, version: str) -> list[Path]:
+    """What the target makes of a layer with one module, where this interpreter goes by the name ``python{version}``."""
+    site = tmp_path / "layer" / "python"
+    site.mkdir(parents=True)
+    (site / "one.py").write_text("ONE = 1\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / f"python{version}").symlink_to(sys.executable)
+    arguments = [f"ARTIFACTS_DIR={site.parent}", f"LAYER_PYTHON={version}"]
+    subprocess.run(  # noqa: S603 -- our own file
+        ["make", "--directory", LAYER.parent / layer, "compile-modules", *arguments],  # noqa: S607 -- as SAM calls it
+        env={**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"},
+        check=True,
+    )
+    return list(site.rglob("*.pyc"))
+
+
+@pytest.mark.parametrize("layer", ["engine", "blueprint"])
+def test_a_layer_carries_modules_that_its_runtime_takes_as_they_are(tmp_path: Path, layer: str) -> None:
+    version = ".".join(map(str, sys.version_info[:2]))
+    (compiled,) = compile_modules(tmp_path, layer, version)
+    unchecked = 1  # the times of files do not survive an upload
+    assert int.from_bytes(compiled.read_bytes()[4:8], "little") == unchecked
+
+
+@pytest.mark.parametrize("layer", ["engine", "blueprint"])
+def test_a_layer_is_built_without_its_runtime_too(tmp_path: Path, layer: str) -> None:
+    assert compile_modules(tmp_path, layer, "3.99") == []

@@ -79,10 +79,10 @@ def build(tools: Tools) -> None:
 
 
 def cold_start(tools: Tools) -> None:
-    """The engine starts from the layer alone, and with the databases that its build compiled."""
+    """The engine starts from the layer alone, with the databases and the checked rules that its build kept."""
     layer = tools.folder / "build" / "EngineLayer"
     cache = layer / "rules-cache"
-    built = sorted(cache.glob("*.hsdb"))
+    built = kept(cache)
     program = (
         "import sys, time; from pathlib import Path; from attribution_lib.observation import TEXT_SOURCES; "
         "from attribution_lib.rules.loader import load_engine; engine = load_engine(cache_dir=Path(sys.argv[1])); "
@@ -93,9 +93,14 @@ def cold_start(tools: Tools) -> None:
     subprocess.run(  # noqa: S603 -- our own tools
         [python, "-c", program, str(cache)], env={"PYTHONPATH": str(layer / "python")}, cwd=tools.folder, check=True
     )
-    if not built or sorted(cache.glob("*.hsdb")) != built:
-        msg = "the engine compiled its databases again: those of the layer are not the ones it looks for"
+    if {Path(name).suffix for name in built} != {".hsdb", ".rules"} or kept(cache) != built:
+        msg = "the engine made databases or rules again: those of the layer are not the ones it looks for"
         raise SystemExit(msg)
+
+
+def kept(cache: Path) -> dict[str, int]:
+    """{file: when it was written} of what the engine keeps there."""
+    return {file.name: file.stat().st_mtime_ns for file in cache.iterdir()}
 
 
 def deploy(tools: Tools, endpoint: str, issuer: str) -> None:

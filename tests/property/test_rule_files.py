@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from attribution_lib.errors import Fault, RuleLoadError
 from attribution_lib.rules.loader import load_engine
-from rules_kit import BASE, extractor, write
+from rules_kit import BASE, extractor, told, write
 
 CATALOG = """[[extractor_catalog]]
 name = "C"
@@ -69,6 +69,23 @@ def _faults(**files: str) -> tuple[Fault, ...]:
 def test_a_mangled_rule_file(rules: str) -> None:
     found = _faults(a_toml=rules, catalogs__c_csv=TABLE)
     assert all(fault.address.startswith("rules/") and fault.problem for fault in found)
+
+
+@settings(max_examples=100, deadline=None)
+@given(mutations(WHOLE))
+def test_what_is_kept_of_a_load_says_what_the_files_say(rules: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, kept = write(Path(scratch), a_toml=rules, catalogs__c_csv=TABLE), Path(scratch, "kept")
+        first, second, from_files = (_outcome(folder, kept), _outcome(folder, kept), _outcome(folder, None))
+        assert first == second == from_files
+
+
+def _outcome(folder: Path, kept: Path | None) -> object:
+    """All that the engine holds, or what the load is refused with."""
+    try:
+        return told(load_engine([folder], cache_dir=kept))
+    except RuleLoadError as error:
+        return error.faults
 
 
 @settings(max_examples=100, deadline=None)

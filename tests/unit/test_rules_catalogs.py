@@ -171,3 +171,11 @@ def test_rows_of_one_symptom_must_agree(tmp_path: Path) -> None:
 )
 def test_keys_compare_as_decimals_without_leading_zeros(written: str, compared: str) -> None:
     assert catalog_key(written) == compared
+
+
+@pytest.mark.parametrize("place", ["other", "common"])
+def test_a_table_elsewhere_is_no_catalogue(tmp_path: Path, place: str) -> None:
+    """The rules' digest and their releases hold catalogues alone: what a rule reads beside them could change unseen."""
+    rules = RULES[: RULES.index("[[metric_extractor]]")].replace("catalogs/xid.csv", f"{place}/xid.csv")
+    found = faults(tmp_path, xid_toml=rules, **{f"{place}__xid_csv": XIDS})
+    assert any(f"unknown catalog '{place}/xid.csv'; expected a CSV file below" in text for text in found), found

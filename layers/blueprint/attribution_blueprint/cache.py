@@ -12,7 +12,7 @@ _NOWHERE = Path(os.devnull)
 
 
 def cache_folder() -> Path:
-    """Where compiled rule databases are kept: ``$XDG_CACHE_HOME/attribution`` or ``~/.cache/attribution``.
+    """Where checked rules and compiled databases are kept: ``$XDG_CACHE_HOME/attribution`` or ``~/.cache/attribution``.
 
     A relative ``$XDG_CACHE_HOME`` is ignored, as the XDG specification demands. A user without a home, as containers
     have, gets a folder that cannot be made: never one in a shared place, where others could leave a database for us.

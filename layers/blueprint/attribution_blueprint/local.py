@@ -23,7 +23,7 @@ __all__ = ["LocalAttribution", "attribute_evidence", "load_engine"]
 
 
 def load_engine(rules_dir: Path | None = None) -> RuleEngine:
-    """The engine of a rules folder, or of the bundled rules; compiled databases are kept in the user's cache.
+    """The engine of a rules folder, or of the bundled rules; what is made of them is kept in the user's cache.
 
     ``RuleLoadError`` when the rules are refused, ``EvidenceError`` when the folder holds none.
     """

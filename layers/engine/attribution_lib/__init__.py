@@ -102,7 +102,7 @@ def setup_rules(  # noqa: PLR0913 -- the public contract's arguments, all but th
     """Load the rules (the bundled ones by default) for this process and return the engine.
 
     Returns at once when that has happened before, unless ``force``. Raises ``RuleLoadError`` with every fault; what
-    was set up before then stays as it was. ``cache_dir`` is where compiled matchers may be kept.
+    was set up before then stays as it was. ``cache_dir`` is where checked rules and compiled matchers may be kept.
     """
     global initialized, _rules_engine, _symptom_registry, _node_names  # noqa: PLW0603 -- the one place where this state is set
     if initialized and not force and _rules_engine is not None:

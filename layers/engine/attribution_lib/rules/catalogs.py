@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attribution_lib.rules.files import read_file
+from attribution_lib.rules.folders import catalog_files
 from attribution_lib.rules.model import EMIT_TYPES, CatalogTable, Location, Scope, SymptomDef
 from attribution_lib.rules.symptoms import HIGHEST_RANK
 from attribution_lib.rules.templates import compile_template, render
@@ -81,11 +82,11 @@ def read_catalog(
     default = {str(k): str(v) for k, v in reader.table("default").items()}
     if not relative:
         return None
-    if ".." in relative.split("/") or not (folder.path / relative).is_file():
-        expected = "a CSV file below the rules folder, like catalogs/xid.csv"
+    path = folder.path / relative
+    if path not in catalog_files(folder) or not path.is_file():
+        expected = "a CSV file below the rules folder's catalogs, like catalogs/xid.csv"
         reader.fault("catalog", f"unknown catalog {relative!r}", expected)
         return None
-    path = folder.path / relative
     if path not in declared.catalogs:
         declared.catalogs[path] = read_catalog_file(folder, relative, declared.faults)
     file = declared.catalogs[path]

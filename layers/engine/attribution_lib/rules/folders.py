@@ -12,7 +12,15 @@ from attribution_lib.rules.files import read_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["all_files", "bundled_rules", "digest_of", "resolve_folders", "rule_files", "test_files"]
+__all__ = [
+    "all_files",
+    "bundled_rules",
+    "catalog_files",
+    "digest_of",
+    "resolve_folders",
+    "rule_files",
+    "test_files",
+]
 
 _LABEL = "rules"
 _TEST_SUFFIX = ".test.toml"
@@ -43,9 +51,14 @@ def test_files(folder: RuleFolder) -> list[Path]:
     return sorted(folder.path.glob(f"*{_TEST_SUFFIX}"), key=lambda path: path.name)
 
 
+def catalog_files(folder: RuleFolder) -> list[Path]:
+    """The CSV files that rules may name as their catalogue."""
+    return list(folder.path.glob("catalogs/**/*.csv"))
+
+
 def all_files(folder: RuleFolder) -> list[Path]:
     """Everything that a load may read: rule files, common modules and catalogues."""
-    return [*rule_files(folder), *folder.path.glob("common/*.py"), *folder.path.glob("catalogs/**/*.csv")]
+    return [*rule_files(folder), *folder.path.glob("common/*.py"), *catalog_files(folder)]
 
 
 def digest_of(folders: Iterable[RuleFolder], *, include_staged: bool) -> str:

@@ -13,9 +13,11 @@ from attribution_lib.rules.engine import RuleEngine
 from attribution_lib.rules.faults import FaultLog
 from attribution_lib.rules.files import refuse_unreadable
 from attribution_lib.rules.folders import all_files, digest_of, resolve_folders, rule_files
+from attribution_lib.rules.kept import KeptRules
 from attribution_lib.rules.model import RuleStatus
 from attribution_lib.rules.plan import SourcePlans
 from attribution_lib.rules.python_rules import PythonFiles
+from attribution_lib.rules.registry import GeneratedSymptomRegistry
 from attribution_lib.rules.rule_types import RuleTypes
 from attribution_lib.rules.signatures import check_arguments
 from attribution_lib.rules.symptoms import read_symptom
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from attribution_lib.rules.declared import RawRule, RuleFolder
     from attribution_lib.rules.engine import AnyRule
+    from attribution_lib.rules.kept import KeptLoad
     from attribution_lib.rules.model import (
         AccumulatorRule,
         CollectorRule,
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
         RefinerRule,
         TextRule,
     )
-    from attribution_lib.rules.registry import GeneratedSymptomRegistry
 
 __all__ = ["RuleLoader", "load_engine"]
 
@@ -63,15 +65,52 @@ class RuleLoader:
         self._include_staged = include_staged
         self._types = RuleTypes()
         self._declared: Declared | None = None
-        self._registry: GeneratedSymptomRegistry | None = None
+        self._digest = ""
 
     def load_all(self) -> None:
-        """Read every top-level file in order and check all of them together."""
+        """Read every top-level file in order and check all of them together.
+
+        Where ``cache_dir`` holds a load of the same files by the same code, its declarative part is not read again.
+        """
         self._types = RuleTypes()
         self._types.register(builtin_rule_types())
-        faults = FaultLog()
-        declared = Declared(faults)
-        raws = [raw for folder in self._folders for raw in self._read_folder(folder, faults)]
+        kept = self._kept_rules()
+        load = None if kept is None else kept.read()
+        declared = None if load is None else self._complete(load)
+        if declared is None:
+            declared = self._read_all()
+            self._digest = digest_of(self._folders, include_staged=self._include_staged)
+            if kept is not None and kept.digest == self._digest:  # nobody has changed a file meanwhile
+                kept.write(declared)
+        elif kept is not None:
+            self._digest = kept.digest
+        self._declared = declared
+
+    def _kept_rules(self) -> KeptRules | None:
+        """Where these rules are kept; None without a folder for them, and where reading the files finds faults."""
+        if self._cache_dir is None or not all(folder.path.is_dir() for folder in self._folders):
+            return None
+        try:
+            digest = digest_of(self._folders, include_staged=self._include_staged)
+            return KeptRules.of(self._cache_dir, self._folders, digest)
+        except OSError:
+            return None
+
+    def _complete(self, load: KeptLoad) -> Declared | None:
+        """A kept load with the rules of the Python files; None where the two do not go together."""
+        declared = Declared(FaultLog())
+        self._read(declared, (".py",))
+        return declared if load.add_to(declared) and not len(declared.faults) else None
+
+    def _read_all(self) -> Declared:
+        declared = Declared(FaultLog())
+        self._read(declared, (".py", ".toml"))
+        validate(declared)
+        declared.faults.raise_if_any()
+        return declared
+
+    def _read(self, declared: Declared, suffixes: tuple[str, ...]) -> None:
+        raws = [raw for folder in self._folders for raw in self._read_folder(folder, declared.faults, suffixes)]
         for raw in raws:
             if raw.reader.kind == _SYMPTOM:
                 declared.symptoms.append(read_symptom(raw.reader))
@@ -81,24 +120,20 @@ class RuleLoader:
             rule_type = self._types.get(raw.reader.kind)
             if rule_type is not None:
                 rule_type.build(raw, declared)
-        registry = validate(declared)
-        faults.raise_if_any()
-        self._declared, self._registry = declared, registry
 
     def build(self) -> RuleEngine:
         """The engine of what was loaded (loading first if that has not happened)."""
-        if self._declared is None or self._registry is None:
+        if self._declared is None:
             self.load_all()
-        if self._declared is None or self._registry is None:  # pragma: no cover -- load_all sets both or raises
+        if self._declared is None:  # pragma: no cover -- load_all sets it or raises
             msg = "load_all() left nothing to build"
             raise RuntimeError(msg)
-        return self._freeze(self._declared, self._registry)
+        return self._freeze(self._declared, GeneratedSymptomRegistry(self._declared.symptoms))
 
     def _freeze(self, declared: Declared, registry: GeneratedSymptomRegistry) -> RuleEngine:
         runs = self._runs
         text_rules = _sorted([_text_rule(rule, registry) for rule in declared.text_rules if runs(rule)])
         accumulators = _sorted([bind_accumulator(rule, registry) for rule in declared.accumulators if runs(rule)])
-        digest = digest_of(self._folders, include_staged=self._include_staged)
         return RuleEngine(
             text_rules=text_rules,
             metric_rules=_sorted([_metric_rule(rule, registry) for rule in declared.metric_rules if runs(rule)]),
@@ -107,8 +142,8 @@ class RuleLoader:
             refiners=_sorted([_refiner(rule, declared, registry) for rule in declared.refiners if runs(rule)]),
             collectors=_sorted([rule for rule in declared.collectors if runs(rule)]),
             registry=registry,
-            digest=digest,
-            plans=SourcePlans(text_rules, accumulators, digest, self._cache_dir),
+            digest=self._digest,
+            plans=SourcePlans(text_rules, accumulators, self._digest, self._cache_dir),
             deprecated=tuple(found for found in declared.provenances() if found.status is RuleStatus.DEPRECATED),
         )
 
@@ -121,7 +156,7 @@ class RuleLoader:
             case RuleStatus.STABLE:
                 return True
 
-    def _read_folder(self, folder: RuleFolder, faults: FaultLog) -> list[RawRule]:
+    def _read_folder(self, folder: RuleFolder, faults: FaultLog, suffixes: tuple[str, ...]) -> list[RawRule]:
         if not folder.path.is_dir():
             faults.add(folder.label, "", f"{folder.path} is no folder", "a folder of rule files")
             return []
@@ -130,7 +165,7 @@ class RuleLoader:
         kinds = (_SYMPTOM, *self._types.kinds)
         raws: list[RawRule] = []
         for path in rule_files(folder):
-            if path not in refused:
+            if path not in refused and path.suffix in suffixes:
                 raws += python.read(path) if path.suffix == ".py" else read_toml(path, folder, kinds, faults)
         return raws
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 -- read at run time: kept rules are decoded into these classes
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attribution_lib.events.event import EventType
 from attribution_lib.observation import TEXT_SOURCES, Source
+from attribution_lib.taxonomy import Outcome  # noqa: TC001 -- likewise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from attribution_lib.job.model import JobIdentity
     from attribution_lib.rules.cascade import Cascade
     from attribution_lib.rules.contexts import CollectorContext, FilterContext, RefinerContext
     from attribution_lib.rules.emission import Emitter
-    from attribution_lib.taxonomy import Outcome
 
 __all__ = [
     "EMIT_TYPES",

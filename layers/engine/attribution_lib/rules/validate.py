@@ -22,15 +22,14 @@ _EXTRACTION, _FILTERING, _REFINEMENT, _COLLECTIONS = 1, 2, 3, 4
 _ENDINGS = "an outcome of an ending: user_cancelled, operator_cancelled, preempted, time_limit or success"
 
 
-def validate(declared: Declared) -> GeneratedSymptomRegistry:
-    """Note every fault between declarations, and return the registry of the symptoms as they are."""
+def validate(declared: Declared) -> None:
+    """Note every fault between declarations."""
     _check_unique_rules(declared)
     _check_unique_symptoms(declared)
     registry = GeneratedSymptomRegistry(declared.symptoms)
     _check_emitted(declared, registry)
     _check_refiners(declared, registry)
     _check_dependencies(declared)
-    return registry
 
 
 def _check_unique_rules(declared: Declared) -> None:

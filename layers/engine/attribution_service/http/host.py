@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Host", "deployed_host", "host_of"]
 
 RULES_CACHE = "ATTRIBUTION_RULES_CACHE"
-"""Folder of compiled rule databases; in the layer they were made by its build."""
+"""Folder of checked rules and compiled databases; in the layer they were made by its build."""
 
 
 def _print_line(line: str) -> None:

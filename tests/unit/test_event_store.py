@@ -179,6 +179,19 @@ def test_a_spill_is_imported_once_under_its_id_with_its_batches() -> None:
         assert [row.occurrences for row in store.load()] == [1]
 
 
+def test_a_spill_of_repeats_counts_as_its_events_would() -> None:
+    """The first ones are kept as samples, the later ones are counted; one that is earlier than all is shown."""
+    repeats = [event(line_num=line, timestamp=MINUTE * line) for line in range(30, 0, -1)]
+    with EventManager() as plain, EventManager() as merged:
+        plain.add_all(copy(one) for one in repeats)
+        for number, one in enumerate(repeats):
+            with EventManager() as other:
+                other.add(one)
+                merged.import_spill(other.export_spill(), spill_id=str(number))
+        assert content(merged.load()) == content(plain.load())
+        assert merged.export_spill() == plain.export_spill()
+
+
 def test_equal_content_gives_equal_spill_bytes() -> None:
     spills = []
     for order in (1, -1):

@@ -24,11 +24,13 @@ __all__ = [
     "FoldKey",
     "bump",
     "count_in",
+    "count_later",
     "digest_of_text",
     "fold_into",
     "fold_key",
     "key_digest",
     "make_key",
+    "only_counts",
     "seed",
 ]
 
@@ -40,6 +42,8 @@ _YEARLESS_START = 730  # days from 1970 to 1972, the year that holds stamps with
 _MONTH_STARTS = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
 _INFINITY = float("inf")
 _NUMBERS = re.compile(r"(\d+)")
+_bare: Any = tuple.__new__
+"""Makes a named tuple without its Python-level constructor."""
 
 FoldKey = tuple["Hashable", ...]
 _FIELDS = 8
@@ -133,18 +137,34 @@ def bump(  # noqa: PLR0913 -- see ``Folder.bump``
     row: Event, timestamp: int | None, stream: str, line_num: int | None, occurrences: int, *, declared: bool
 ) -> bool:
     """Count an occurrence that a row will neither show nor keep as a sample; False, nothing counted, where it may."""
+    if not only_counts(row, timestamp, stream, line_num):
+        return False
+    count_later(row, timestamp, stream, line_num, occurrences, declared=declared)
+    return True
+
+
+def only_counts(row: Event, timestamp: int | None, stream: str, line_num: int | None) -> bool:
+    """Whether a row has all its samples, and an occurrence comes after them."""
     samples = row.samples
     if row.fold or len(samples) < MAX_SAMPLES:
         return False
-    place = (_INFINITY if timestamp is None else timestamp, stream, line_num or 0)
     ceiling = samples[-1]
-    if place <= (_INFINITY if ceiling[0] is None else ceiling[0], ceiling[1], ceiling[2] or 0):
-        return False
+    return (_INFINITY if timestamp is None else timestamp, stream, line_num or 0) > (
+        _INFINITY if ceiling[0] is None else ceiling[0],
+        ceiling[1],
+        ceiling[2] or 0,
+    )
+
+
+def count_later(  # noqa: PLR0913 -- what an occurrence is
+    row: Event, timestamp: int | None, stream: str, line_num: int | None, occurrences: int, *, declared: bool
+) -> None:
+    """Add occurrences that only count."""
     last = row.last
+    place = (_INFINITY if timestamp is None else timestamp, stream, line_num or 0)
     if place > (_INFINITY if last[0] is None else last[0], last[1], last[2] or 0):
-        row.last = Position(timestamp, stream, line_num)
+        row.last = _bare(Position, (timestamp, stream, line_num))
     count_in(row, timestamp, occurrences, declared=declared)
-    return True
 
 
 def count_in(row: Event, timestamp: int | None, occurrences: int, *, declared: bool) -> None:

@@ -84,8 +84,9 @@ class Folder:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._rows
+    def get(self, key: FoldKey) -> Event | None:
+        """The row of a key."""
+        return self._rows.get(key)
 
     def add(self, event: Event, key: FoldKey | None = None) -> None:
         """Fold one event in. A fresh one has no samples yet; a row of a spill is taken as it is.

@@ -2,83 +2,107 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from msgspec import DecodeError
 from pydantic_core import from_json
 
 from attribution_lib.errors import StoreFormatError
 from attribution_lib.events.codec import events_of_named
-from attribution_lib.events.event import Clock
-from attribution_lib.events.fold import FoldKey, make_key
-from attribution_lib.events.schema import EVENT_COLUMNS
+from attribution_lib.events.fold import count_later, make_key, only_counts
 from attribution_lib.events.spill import read_spill
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from attribution_lib.events.batches import ObservationRow
+    from attribution_lib.events.event import Event
+    from attribution_lib.events.fold import FoldKey
     from attribution_lib.events.folder import Folder
+    from attribution_lib.events.spill import SpillRow
 
 __all__ = ["fold_spill"]
 
-_CLOCKS = {clock.value: clock for clock in Clock}
-_PAYLOAD, _CONTEXT = (EVENT_COLUMNS.index(name) for name in ("payload", "context"))
-
-
-def _columns(*names: str) -> itemgetter[Any]:
-    return itemgetter(*(EVENT_COLUMNS.index(name) for name in names))
-
-
-_SPECIAL = _columns("fold", "overflow", "last_stream", "derived_from", "state")
-_PLAIN = (None, 0, None, None, "active")
-"""``_SPECIAL`` of a row that is one occurrence and nothing else."""
-_KEY = _columns(
-    "source_rule", "event_type", "obs_context_id", "node", "rank", "device", "symptom", "clock", "key_fields", "stream"
-)
-_TIMESTAMP = EVENT_COLUMNS.index("timestamp")
-_OCCURRENCE = _columns("timestamp", "stream", "line_num", "occurrences")
-_DECLARED = EVENT_COLUMNS.index("node_declared")
+_Counted = list[tuple["Event", "SpillRow"]]
+_Known = list[tuple["FoldKey", "SpillRow"]]
 
 
 def fold_spill(data: bytes, folder: Folder) -> list[ObservationRow]:
     """Fold every row of a spill, return its batches; ``StoreFormatError``, and nothing folded, when it is damaged."""
     batches, rows = read_spill(data)
     try:
-        repeats, fresh = _split(rows, folder)
-        events = events_of_named(fresh)
-        _check(repeats)
-    except (ValueError, TypeError, IndexError, KeyError) as error:
+        counted, known, fresh = _split(rows, folder)
+        events = events_of_named(row.values() for row in fresh)
+        _check(row for _, row in known)
+    except (ValueError, TypeError, IndexError, KeyError, DecodeError) as error:
         msg = "spill: a row is damaged; extract its observation again"
         raise StoreFormatError(msg) from error
+    for event, row in counted:  # before any other key comes and puts the event out
+        declared = row.node_declared == 1
+        count_later(event, row.timestamp, row.stream, row.line_num, row.occurrences, declared=declared)
+    shown = [row for key, row in known if not _kept_as_sample(folder, key, row)]
     folder.add_all(events)
-    shown = [row for key, row in repeats if not folder.bump(key, *_OCCURRENCE(row), declared=row[_DECLARED] == 1)]
-    folder.add_all(events_of_named(shown))
+    folder.add_all(events_of_named(row.values() for row in shown))
     return batches
 
 
-def _split(rows: list[list[Any]], folder: Folder) -> tuple[list[tuple[FoldKey, list[Any]]], list[list[Any]]]:
-    """Single occurrences of known keys, with the key; and every other row."""
-    repeats: list[tuple[FoldKey, list[Any]]] = []
-    fresh: list[list[Any]] = []
+def _split(rows: Iterable[SpillRow], folder: Folder) -> tuple[_Counted, _Known, list[SpillRow]]:
+    """Occurrences that only count, with the event that counts them; others of known keys; and every other row."""
+    counted: _Counted = []
+    known: _Known = []
+    fresh: list[SpillRow] = []
     fields: dict[str | None, tuple[str, ...]] = {None: ()}
     for row in rows:
-        if _SPECIAL(row) != _PLAIN:
+        if row.fold is not None or row.overflow or row.last_stream is not None or not _is_unchanged(row):
             fresh.append(row)
             continue
-        rule, event_type, observation, node, rank, device, symptom, clock, given, stream = _KEY(row)
+        given = row.key_fields
         if given not in fields:
-            fields[given] = tuple(from_json(given))
-        place = (node, rank, device)
-        held = fields[given]
-        key = make_key(rule, event_type, observation[1], *place, symptom, _CLOCKS[clock], held, stream, row[_TIMESTAMP])
-        if key in folder:
-            repeats.append((key, row))
-        else:
+            fields[given] = tuple(from_json(given or ""))
+        key = _key(row, fields[given])
+        event = folder.get(key)
+        if event is None:
             fresh.append(row)
-    return repeats, fresh
+        elif only_counts(event, row.timestamp, row.stream, row.line_num):
+            counted.append((event, row))
+        else:
+            known.append((key, row))
+    return counted, known, fresh
 
 
-def _check(repeats: list[tuple[FoldKey, list[Any]]]) -> None:
+def _is_unchanged(row: SpillRow) -> bool:
+    return row.state == "active" and row.derived_from is None
+
+
+def _key(row: SpillRow, fields: tuple[str, ...]) -> FoldKey:
+    return make_key(
+        row.source_rule,
+        row.event_type,
+        row.obs_context_id[1],
+        row.node,
+        row.rank,
+        row.device,
+        row.symptom,
+        row.clock,
+        fields,
+        row.stream,
+        row.timestamp,
+    )
+
+
+def _kept_as_sample(folder: Folder, key: FoldKey, row: SpillRow) -> bool:
+    return folder.count(
+        key,
+        row.timestamp,
+        row.stream,
+        row.line_num,
+        row.source_datum,
+        row.occurrences,
+        declared=row.node_declared == 1,
+    )
+
+
+def _check(rows: Iterable[SpillRow]) -> None:
     """What is not decoded unless it is needed must be such that it can be."""
-    for column in (_PAYLOAD, _CONTEXT):
-        texts = [row[column] for _, row in repeats if row[column] is not None]
-        from_json("[" + ",".join(texts) + "]")
+    texts = [text for row in rows for text in (row.payload, row.context_text()) if text is not None]
+    from_json("[" + ",".join(texts) + "]")

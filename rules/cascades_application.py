@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from attribution_lib.rule_api import Event, RefinerContext
 
 _INJECTED = ("NVRx synthetic fault injection", "Fault injector acts", "Simulated fault (Megatron)")
+_GENERAL_EXCEPTIONS = ("Python RuntimeError", "Python exception", "Uncaught Python exception")
 _WRAPPERS = (
     "Inference engine died",
     "Ray task or actor failed",
@@ -88,6 +89,22 @@ cascade(
     consequences=("Fault injector acts",),
     scope="job",
     order="any",
+)
+
+cascade(
+    "AcceleratorExplainsException",
+    author=AUTHOR,
+    docs="What an accelerator's run-time reports itself explains the exception that the framework makes of it.",
+    causes=(
+        "Driver of another accelerator missing",
+        "Hardware fault of another accelerator",
+        "Memory of another accelerator exhausted",
+        "TPU could not be initialised",
+    ),
+    consequences=("Run-time of another accelerator failed", *_GENERAL_EXCEPTIONS),
+    scope="job",
+    order="any",
+    within=60,
 )
 
 cascade(

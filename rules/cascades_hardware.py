@@ -191,6 +191,17 @@ cascade(
     within=10 * MINUTE,
 )
 
+cascade(
+    "AmdGpuHangAtProgram",
+    author=AUTHOR,
+    docs="The kernel saw a ring of the GPU stand still: the program's launch failure or unknown error is that hang.",
+    causes=["AMD GPU hang"],
+    consequences=[name for name in CUDA_COMPLAINTS if name != "AMD GPU hang"],
+    scope="job",
+    order="any",
+    within=10 * MINUTE,
+)
+
 # --- NVLink and NVSwitch ----------------------------------------------------------------------------------------------
 
 cascade(

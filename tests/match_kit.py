@@ -8,7 +8,7 @@ from attribution_lib.match.matcher import Matcher, PlainMatcher, build_matcher
 from attribution_lib.match.pattern import compile_confirm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from attribution_lib.match.pattern import Confirm
 
@@ -42,17 +42,22 @@ def assert_equivalent(
     for size in PREFIX_SIZES:
         prefixed = [_PREFIX[len(_PREFIX) - size :] + line for line in distinct]
         found = confirmed(accelerated, confirms, [line for line in prefixed for _ in range(COPIES)])
-        if thorough or not size:
+        if thorough:
             expected = confirmed(plain, confirms, prefixed)
         else:
             known |= {(line // COPIES, pattern) for line, pattern in found}
-            expected = _searched(known, confirms, prefixed)
+            expected = _searched(known if size else _all_pairs(prefixed, patterns), confirms, prefixed)
         known |= expected.keys()
         for (line, pattern), captures in expected.items():
             for copy in range(COPIES):
                 place = f"{patterns[pattern]!r} in copy {copy} of {prefixed[line][:_SHOWN]!r}"
                 assert found.pop((line * COPIES + copy, pattern), None) == captures, place
         assert not found, {(patterns[pattern], prefixed[line // COPIES][:_SHOWN]) for line, pattern in found}
+
+
+def _all_pairs(lines: Sequence[bytes], patterns: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Pattern by pattern: what an engine keeps of one pattern stays at hand, which a third of the time depends on."""
+    return ((line, pattern) for pattern in range(len(patterns)) for line in range(len(lines)))
 
 
 def _searched(pairs: Iterable[tuple[int, int]], confirms: Sequence[Confirm], lines: Sequence[bytes]) -> Findings:

@@ -37,5 +37,11 @@ def attribute(evidence: Evidence) -> Verdict:
         return attributor.attribute()
 
 
+@cache
+def verdict_of(case: Path) -> Verdict:
+    """The raw verdict over one sample as it lies there, for all tests that compare others with it."""
+    return attribute(evidence_of(case))
+
+
 SPREAD = CASES[::6]
 """A spread of samples for tests that start a process."""

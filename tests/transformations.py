@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -38,20 +40,24 @@ def with_text(evidence: Evidence, change: Callable[[Observation], bytes]) -> Evi
     )
 
 
+@cache
+def _noise(count: int) -> list[bytes]:
+    return [f"{NOISE[number % len(NOISE)].format(n=number)}\n".encode() for number in range(count)]
+
+
 def with_noise(evidence: Evidence, seed: int, gaps: Callable[[Observation], Sequence[int]]) -> Evidence:
     """20,000 benign lines at the places where no record is open (``gaps``), and at the start."""
     dice = random.Random(seed)  # noqa: S311 -- repeatable, nothing secret
+    noise = _noise(20_000)
 
     def mixed(one: Observation) -> bytes:
         lines = one.text.splitlines(keepends=True)
-        places = sorted(dice.choices([0, *gaps(one)], k=20_000))
         out: list[bytes] = []
-        at = 0
-        for number, place in enumerate(places):
-            out += lines[at:place]
-            at = max(at, place)
-            out.append(NOISE[number % len(NOISE)].format(n=number).encode() + b"\n")
-        return b"".join(out + lines[at:])
+        line = put = 0
+        for place, count in sorted(Counter(dice.choices([0, *gaps(one)], k=len(noise))).items()):
+            out += lines[line:place] + noise[put : put + count]
+            line, put = place, put + count
+        return b"".join(out + lines[line:])
 
     return with_text(evidence, mixed)
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from attribution_lib.attributor import Attributor
 from attribution_lib.events.table import EventManager
 from attribution_lib.observation import ObservationFormat
 from record_gaps import record_gaps
-from sample_cases import CASES, ROOT, SPREAD, attribute, bundled_engine, evidence_of
+from sample_cases import CASES, ROOT, SPREAD, bundled_engine, evidence_of, verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,19 +61,27 @@ def comparable(verdict: Verdict) -> dict[str, Any]:
     return data
 
 
+@cache
+def in_pieces(case: Path) -> tuple[list[Observation], bytes]:
+    """The evidence of a sample in pieces, and what it gives all at once."""
+    evidence = evidence_of(case)
+    pieces = [piece for observation in evidence.observations for piece in cut(observation, [7, 13])]
+    with Attributor(evidence.job, bundled_engine()) as attributor:
+        attributor.ingest_batch(pieces)
+        return pieces, as_bytes(attributor.attribute())
+
+
 @SCHEDULES
 @given(data=st.data())
 def test_any_schedule_of_ingest_attribute_and_update_gives_the_same_bytes(data: st.DataObject) -> None:
-    evidence = evidence_of(data.draw(st.sampled_from(RICH)))
-    pieces = [piece for observation in evidence.observations for piece in cut(observation, [7, 13])]
+    case = data.draw(st.sampled_from(RICH))
+    evidence = evidence_of(case)
+    pieces, wanted = in_pieces(case)
     order = data.draw(st.permutations(pieces + data.draw(st.lists(st.sampled_from(pieces), max_size=3))))
     early_job = replace(evidence.job, state="", exit_code="", end=None, start=None)
     start_early = data.draw(st.booleans())
     update_at = data.draw(st.integers(0, len(order)))
     looks = data.draw(st.sets(st.integers(0, len(order)), max_size=3))
-    with Attributor(evidence.job, bundled_engine()) as reference:
-        reference.ingest_batch(pieces)
-        wanted = as_bytes(reference.attribute())
     with Attributor(early_job if start_early else evidence.job, bundled_engine()) as attributor:
         for index, observation in enumerate(order):
             if index == update_at:
@@ -89,7 +98,8 @@ def test_any_schedule_of_ingest_attribute_and_update_gives_the_same_bytes(data: 
 @given(data=st.data())
 def test_row_ids_and_spills_leave_no_trace(data: st.DataObject) -> None:
     """Rows written in another order, through spills and snapshots, give the same bytes."""
-    evidence = evidence_of(data.draw(st.sampled_from(RICH)))
+    case = data.draw(st.sampled_from(RICH))
+    evidence = evidence_of(case)
     spills = []
     for observation in evidence.observations:
         with Attributor(evidence.job, bundled_engine()) as one:
@@ -100,7 +110,7 @@ def test_row_ids_and_spills_leave_no_trace(data: st.DataObject) -> None:
         merged.import_spill(spill, spill_id=str(number))
     restored = EventManager.deserialize(merged.serialize())
     with Attributor(evidence.job, bundled_engine(), events=restored) as attributor:
-        assert as_bytes(attributor.attribute()) == as_bytes(attribute(evidence))
+        assert as_bytes(attributor.attribute()) == as_bytes(verdict_of(case))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -110,7 +120,7 @@ def test_a_stream_cut_between_records_gives_the_same_verdict(case: Path) -> None
     pieces = [piece for one in evidence.observations for piece in cut(one, record_gaps(one))]
     with Attributor(evidence.job, bundled_engine()) as attributor:
         attributor.ingest_batch(pieces)
-        assert comparable(attributor.attribute()) == comparable(attribute(evidence))
+        assert comparable(attributor.attribute()) == comparable(verdict_of(case))
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])
@@ -126,5 +136,5 @@ def test_hash_seeds_do_not_reach_a_verdict(seed: str) -> None:
     done = subprocess.run(  # noqa: S603 -- our own interpreter and program
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT, env=environment
     )
-    here = "".join(attribute(evidence_of(case)).model_dump_json() for case in SPREAD)
+    here = "".join(verdict_of(case).model_dump_json() for case in SPREAD)
     assert done.stdout.strip() == sha256(here.encode()).hexdigest()

@@ -78,18 +78,22 @@ def test_a_code_becomes_the_event_of_its_row(tmp_path: Path) -> None:
     engine = load(tmp_path, xid_toml=RULES, catalogs__xid_csv=XIDS)
     found = _emit(engine, device="PCI:0000:3b:00", code="048", pid="12")
     assert found is not None
-    assert (found.event_type, found.symptom, found.device) == (EventType.BAD_NODE, "XID-48-DBE", "PCI:0000:3b:00")
+    assert (found.placed.event_type, found.placed.symptom, found.placed.device) == (
+        EventType.BAD_NODE,
+        "XID-48-DBE",
+        "PCI:0000:3b:00",
+    )
     assert found.payload == {"code": "048", "pid": "12"}
-    assert found.rank is None
+    assert found.placed.rank is None
     second = _emit(engine, device="x", code="43")
     assert second is not None
-    assert second.event_type == EventType.INTERESTING_NODE
+    assert second.placed.event_type == EventType.INTERESTING_NODE
 
 
 def test_an_unknown_code_becomes_the_default_and_keeps_the_code(tmp_path: Path) -> None:
     found = _emit(load(tmp_path, xid_toml=RULES, catalogs__xid_csv=XIDS), device="x", code="999")
     assert found is not None
-    assert (found.symptom, found.payload) == ("XID-UNKNOWN", {"code": "999"})
+    assert (found.placed.symptom, found.payload) == ("XID-UNKNOWN", {"code": "999"})
 
 
 def test_an_unknown_code_without_a_default_is_no_event(tmp_path: Path) -> None:
@@ -114,7 +118,7 @@ def test_a_decoder_sees_the_captures_before_the_look_up(tmp_path: Path) -> None:
     )
     found = _emit(load(tmp_path, xid_toml=rules, d_py=code, catalogs__xid_csv=XIDS), device="x", word="30")
     assert found is not None
-    assert found.symptom == "XID-48-DBE"
+    assert found.placed.symptom == "XID-48-DBE"
     assert found.payload == {"word": "30", "code": "48"}
 
 

@@ -28,14 +28,14 @@ def _emit(folder: Path, emit: str, match_re: str, captures: dict[str, str]) -> E
 
 
 def test_an_alias_becomes_the_declared_name(tmp_path: Path) -> None:
-    assert _emit(tmp_path, BAD, "it is broken", {}).symptom == "Broken"
+    assert _emit(tmp_path, BAD, "it is broken", {}).placed.symptom == "Broken"
 
 
 def test_captures_named_like_places_are_the_place(tmp_path: Path) -> None:
     match_re = "(?P<node>a)(?P<rank>b)(?P<peer>c)(?P<device>d)(?P<pid>e)"
     captures = {"node": "n1", "rank": "7", "peer": "n2", "device": "0", "pid": "12"}
     found = _emit(tmp_path, BAD, match_re, captures)
-    assert found[2:6] == ("n1", 7, "n2", "0")
+    assert found.placed[2:] == ("n1", 7, "n2", "0")
     assert found.payload == {"pid": "12"}
 
 
@@ -43,25 +43,25 @@ def test_templates_name_the_place_and_use_their_captures_up(tmp_path: Path) -> N
     found = _emit(
         tmp_path, BAD + ', node = "gpu-{host}", device = "{pci}"', "(?P<host>a)(?P<pci>b)", {"host": "1", "pci": "2"}
     )
-    assert (found.node, found.device) == ("gpu-1", "2")
+    assert (found.placed.node, found.placed.device) == ("gpu-1", "2")
     assert found.payload == {"host": "1"}
 
 
 @pytest.mark.parametrize("captures", [{}, {"node": "", "rank": ""}])
 def test_a_group_that_took_no_part_names_no_place(tmp_path: Path, captures: dict[str, str]) -> None:
     found = _emit(tmp_path, BAD, "broken(?P<node>a)?(?P<rank>b)?", captures)
-    assert (found.node, found.rank, found.payload) == (None, None, {})
+    assert (found.placed.node, found.placed.rank, found.payload) == (None, None, {})
 
 
 def test_a_rank_that_is_no_number_stays_in_the_payload(tmp_path: Path) -> None:
     found = _emit(tmp_path, BAD, "(?P<rank>x)", {"rank": "MASTER"})
-    assert (found.rank, found.payload) == (None, {"rank": "MASTER"})
+    assert (found.placed.rank, found.payload) == (None, {"rank": "MASTER"})
 
 
 def test_a_declared_payload_is_filled_and_wins_over_captures(tmp_path: Path) -> None:
     emit = 'type = "mapping", payload = { kind = "rank_host", host = "{host}.{zone}", retries = 3, ok = true }'
     found = _emit(tmp_path, emit, "(?P<host>a)(?P<zone>b)?", {"host": "n1"})
-    assert found.event_type == EventType.MAPPING
+    assert found.placed.event_type == EventType.MAPPING
     assert found.payload == {"host": "n1.", "kind": "rank_host", "retries": "3", "ok": "true"}
 
 

@@ -23,8 +23,8 @@ _bare: Any = tuple.__new__
 """Makes a named tuple without its Python-level constructor."""
 
 
-class Emitted(NamedTuple):
-    """What one confirmed line, or one emission of an accumulator, says.
+class Placed(NamedTuple):
+    """What one confirmed line, or one emission of an accumulator, says but for its payload: what counting it needs.
 
     None means "from the line's prefix, the mappings or the job".
     """
@@ -35,18 +35,13 @@ class Emitted(NamedTuple):
     rank: int | None
     peer: str | None
     device: str | None
+
+
+class Emitted(NamedTuple):
+    """All that one confirmed line says."""
+
+    placed: Placed
     payload: dict[str, Any]
-
-
-class Placed(NamedTuple):
-    """``Emitted`` without its payload: all that counting an occurrence needs."""
-
-    event_type: EventType
-    symptom: str | None
-    node: str | None
-    rank: int | None
-    peer: str | None
-    device: str | None
 
 
 class _Row(NamedTuple):
@@ -83,7 +78,7 @@ class Emitter:
         """The emission for these captures; None when a code is in no catalogue row and the rule has no default."""
         captures = self.decoded(captures)
         placed = self.place(captures)
-        return None if placed is None else Emitted(*placed, self.payload_of(captures))
+        return None if placed is None else Emitted(placed, self.payload_of(captures))
 
     def decoded(self, captures: Mapping[str, str]) -> Mapping[str, str]:
         """The captures as the rule's decoder, if it has one, makes them; it may raise anything."""

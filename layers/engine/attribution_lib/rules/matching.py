@@ -81,13 +81,14 @@ class LineMatcher:
 
 
 def _event(rule: TextRule, emitted: Emitted, captures: Mapping[str, str], prefix: Prefix) -> MatchedEvent:
+    placed = emitted.placed
     return MatchedEvent(
         rule=rule.name,
-        event_type=str(emitted.event_type),
-        symptom=emitted.symptom,
-        node=emitted.node or prefix.node,
-        rank=emitted.rank if emitted.rank is not None else prefix.rank,
-        device=emitted.device or prefix.device,
+        event_type=str(placed.event_type),
+        symptom=placed.symptom,
+        node=placed.node or prefix.node,
+        rank=placed.rank if placed.rank is not None else prefix.rank,
+        device=placed.device or prefix.device,
         captures={name: text for name, text in captures.items() if text},
         payload=emitted.payload,
     )

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from attribution_blueprint.context import ExecutionContext
 
 LINE = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+JOB = {"job_id": "1", "cluster": "c", "state": "FAILED", "nodes": ["n1"]}
+"""What an attribution service is told of a failed job."""
 
 
 def write_jobs(folder: Path, count: int, *, state: str = "FAILED") -> Path:

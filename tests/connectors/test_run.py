@@ -6,18 +6,16 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from attribution_blueprint.collecting import Collecting, Source
 from attribution_blueprint.context import ExecutionContext
 from attribution_blueprint.orchestrator import Orchestrator
 from attribution_blueprint.settings import read_configuration
 from run_kit import (
+    JOB,
     LINE,
     Misbehaving,
     SlowVerdicts,
     configuration_file,
-    local_service_of,
     open_sessions,
     orchestrate,
     runs_in,
@@ -25,18 +23,9 @@ from run_kit import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from attribution_blueprint.connectors.attribution.inprocess import InProcessAttribution
-
-JOB = {"job_id": "1", "cluster": "c", "state": "FAILED", "nodes": ["n1"]}
-
-
-@pytest.fixture
-def local(tmp_path: Path) -> Iterator[InProcessAttribution]:
-    with local_service_of(tmp_path) as service:
-        yield service
 
 
 def test_every_context_is_attributed_written_and_cleaned_up(local: InProcessAttribution, tmp_path: Path) -> None:

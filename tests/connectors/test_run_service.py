@@ -15,23 +15,14 @@ from attribution_service.client import RefusedError
 from attribution_service.service import EVERYTHING
 from attribution_service.verdicts import write_verdict
 from http_kit import running
-from run_kit import configuration_file, http_service_of, local_service_of, orchestrate, write_jobs
+from run_kit import JOB, configuration_file, http_service_of, orchestrate, write_jobs
 from scripted_server import Answer, scripted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from attribution_blueprint.connectors.attribution.inprocess import InProcessAttribution
     from attribution_service.result import EnrichedVerdict
-
-JOB = {"job_id": "1", "cluster": "c", "state": "FAILED", "nodes": ["n1"]}
-
-
-@pytest.fixture
-def local(tmp_path: Path) -> Iterator[InProcessAttribution]:
-    with local_service_of(tmp_path) as service:
-        yield service
 
 
 def comparable(verdict: EnrichedVerdict | None) -> dict[str, Any]:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from attribution_service.stores.crashing import CrashPlan, crashing_store
+from run_kit import local_service_of
 from service_kit import fast_folder, local_folder_store, moto_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from attribution_blueprint.connectors.attribution.inprocess import InProcessAttribution
     from attribution_service.ports import Store
 
 
@@ -31,6 +33,13 @@ def folder() -> Iterator[Path]:
     path = fast_folder()
     yield path
     shutil.rmtree(path)
+
+
+@pytest.fixture
+def local(folder: Path) -> Iterator[InProcessAttribution]:
+    """Attribution in this process, over an empty store."""
+    with local_service_of(folder) as service:
+        yield service
 
 
 @pytest.fixture(params=["local", "aws", "crashing"])

@@ -21,17 +21,11 @@ from fleet_kit import Expected, Simulation, copy_samples, rows_of, runs_in, samp
 from run_kit import SlowVerdicts, configuration_file, local_service_of, open_sessions, orchestrate, write_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from attribution_blueprint.connectors.attribution.base import Handle
     from attribution_blueprint.connectors.attribution.inprocess import InProcessAttribution
-
-
-@pytest.fixture
-def local(folder: Path) -> Iterator[InProcessAttribution]:
-    with local_service_of(folder) as service:
-        yield service
 
 
 def fleet(file: Path, service: InProcessAttribution, run_id: str = "r1", **how: Any) -> Fleet:

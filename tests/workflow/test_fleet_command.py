@@ -12,19 +12,12 @@ from attribution_cli.main import main
 from attribution_service.run_records import IN_PROCESS, RowStatus, RunRow, RunState
 from fleet_kit import rows_of, runs_in
 from http_kit import running
-from run_kit import configuration_file, local_service_of, write_jobs
+from run_kit import configuration_file, write_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from attribution_blueprint.connectors.attribution.inprocess import InProcessAttribution
-
-
-@pytest.fixture
-def local(folder: Path) -> Iterator[InProcessAttribution]:
-    with local_service_of(folder) as service:
-        yield service
 
 
 def command(*arguments: object) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -92,8 +93,20 @@ def test_a_key_that_leads_elsewhere_is_refused(folder: Path, key: str) -> None:
 
 def test_a_database_that_is_none_is_an_error_of_the_store(folder: Path) -> None:
     (folder / "service.db").write_bytes(b"not a database at all, but long enough to be taken for one" * 100)
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError, match=re.escape(f"open {folder}/service.db: ")):
         open_local(folder)
+
+
+def test_whatever_the_database_refuses_is_told_with_its_file(folder: Path) -> None:
+    back_end = open_local(folder)
+    database, file = back_end.database, re.escape(f"{folder}/service.db")
+    with pytest.raises(StoreError, match=f"read {file}: no such table: nowhere"):
+        database.rows("SELECT * FROM nowhere", [])
+    with pytest.raises(StoreError, match=f"write {file}: no such table: nowhere"):
+        database.write("INSERT INTO nowhere VALUES (?)", [1])
+    with pytest.raises(StoreError, match=f"write {file}: no such table: nowhere"), database.alone() as writer:
+        writer.execute("DELETE FROM nowhere")
+    back_end.close()
 
 
 def test_one_bad_write_of_a_shared_commit_fails_alone_or_with_all_and_nobody_is_lied_to(folder: Path) -> None:

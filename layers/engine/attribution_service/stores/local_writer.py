@@ -58,7 +58,7 @@ class LocalDatabase:
         self._queue_lock = Lock()
         self._writer_lock = Lock()
         self._all: list[sqlite3.Connection] = []
-        with _translated("open"):
+        with _translated("open", path):
             self._writer = self._connect()
             self._writer.execute("PRAGMA journal_mode = WAL")
             for statement in schema:
@@ -83,7 +83,7 @@ class LocalDatabase:
             finally:
                 self._idle.append(connection)
         except sqlite3.Error as error:  # not _translated, which costs as much as the rest: this runs twice a request
-            raise StoreError(f"the local database, read: {error}") from error
+            raise StoreError(f"read {self._path}: {error}") from error
 
     def write(self, statement: str, values: Sequence[Any]) -> int:
         """How many rows the statement changed; committed when this returns."""
@@ -103,7 +103,7 @@ class LocalDatabase:
                     batch, self._queue = self._queue, []
                 self._commit(batch)
         if isinstance(own.error, sqlite3.Error):
-            raise StoreError(f"the local database: {own.error}") from own.error
+            raise StoreError(f"write {self._path}: {own.error}") from own.error
         if own.error is not None:
             raise own.error
         return own.result  # type: ignore[return-value]  # without an error there is one
@@ -111,7 +111,7 @@ class LocalDatabase:
     @contextmanager
     def alone(self) -> Iterator[sqlite3.Connection]:
         """A transaction that nobody else writes in, of any process: for what cannot be undone by the database."""
-        with self._writer_lock, _translated("write"):
+        with self._writer_lock, _translated("write", self._path):
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -158,8 +158,8 @@ class LocalDatabase:
 
 
 @contextmanager
-def _translated(action: str) -> Iterator[None]:
+def _translated(action: str, path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreError(f"the local database, {action}: {error}") from error
+        raise StoreError(f"{action} {path}: {error}") from error

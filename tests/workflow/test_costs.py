@@ -21,7 +21,7 @@ def test_the_tables_and_the_estimate_are_up_to_date() -> None:
 
 
 def test_a_run_costs_what_its_contexts_and_observations_cost() -> None:
-    record = RunRecord(run_id="r", started_at="2026-06-01T00:00:00Z", runner="arn:aws:states:…")
+    record = RunRecord(run_id="r", started_at="2026-06-01T00:00:00Z", runner="execution-1")
     totals = RunTotals(contexts=10, attributed=6, found=2, conflicted=1, failed=1, pending=2, observations=50)
     expected = FLEET + 5 * CONTEXT + 3 * KNOWN_CONTEXT + 50 * OBSERVATION
     assert estimate(record, totals) == pytest.approx(expected)

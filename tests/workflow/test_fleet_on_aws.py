@@ -112,7 +112,7 @@ def test_status_asks_for_the_execution_where_there_is_no_record_yet(client: Any,
 def test_a_run_whose_execution_died_is_not_said_to_go_on(client: Any, machine: str, folder: Path) -> None:
     execution = StateMachine(machine).start("r1", {"adapter": "slurm"})
     with local_folder_store(folder) as store:
-        RunRows.of(store, lambda: 1_780_000_000.0).begin("r1", runner=execution.arn)
+        RunRows.of(store, lambda: 1_780_000_000.0).begin("r1", runner="r1")
     where = ("--data", folder, "--state-machine", machine)
     assert command("status", "r1", *where).exit_code == 3
     client.stop_execution(executionArn=execution.arn)

@@ -124,6 +124,16 @@ def test_beginning_again_keeps_the_start_and_the_rows(rows: RunRows, clock: Cloc
     assert [found.run_id for found in rows.latest()] == [RUN]
 
 
+@pytest.mark.parametrize("stopped", [True, False], ids=["stopped", "still said to run"])
+def test_a_run_that_goes_on_is_that_of_who_carries_it_out_now(rows: RunRows, stopped: bool) -> None:  # noqa: FBT001 -- a parameter of the table
+    begun = rows.begin(RUN, source="site.toml", runner="execution-1")
+    if stopped:
+        rows.end(RUN, RunState.INTERRUPTED)
+    assert rows.begin(RUN, source="site.toml", runner="execution-2") == begun.model_copy(
+        update={"runner": "execution-2"}
+    )
+
+
 @pytest.mark.parametrize(
     ("earlier", "later", "stays"),
     [

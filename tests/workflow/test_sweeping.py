@@ -133,6 +133,16 @@ def test_only_the_execution_that_carries_a_run_out_closes_its_record_and_only_wh
         rows.record("a-job-by-itself")
 
 
+def test_the_execution_that_goes_on_with_a_run_closes_its_record(store: Store) -> None:
+    world = World(store, ENGINE())
+    rows = RunRows.of(store, world.service.clock)
+    for execution in ("execution-1", "execution-2"):
+        rows.begin("nightly", runner=execution)
+    assert close_run(world.service, "nightly", runner="execution-1", status="ABORTED") == ""
+    assert close_run(world.service, "nightly", runner="execution-2", status="ABORTED") == "nightly"
+    assert rows.record("nightly").state is RunState.INTERRUPTED
+
+
 def test_what_step_functions_says_of_an_execution_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTRIBUTION_CONFIG", f"s3://{BUCKET}/config/nothing.toml")
     with interpreter() as made:

@@ -125,7 +125,7 @@ class RunRecord(_Model):
     source: str = ""
     """What was asked for: a configuration's file, or adapter and query."""
     runner: str = ""
-    """What carries it out: ``in-process``, or the ARN of an execution."""
+    """What carries it out, or did so last: ``in-process``, or the name of an execution of the fleet workflow."""
     errors: list[str] = []
     """Of adapters that could not say which jobs there are."""
 

@@ -109,7 +109,7 @@ def test_every_setting_of_the_environment_is_one_that_is_read() -> None:
     source = "".join(path.read_text() for path in (ROOT / "layers" / "engine" / "attribution_service").rglob("*.py"))
     settings = {f"ATTRIBUTION_{name.upper()}" for name in Settings.__slots__}
     for name in variables:
-        assert name in settings or name in source or name.startswith("POWERTOOLS_"), name
+        assert name in settings or name in source or name.startswith(("POWERTOOLS_", "PYDANTIC_")), name
     assert read_settings({"ATTRIBUTION_KEEP_RAW": "false", "ATTRIBUTION_EVIDENCE_DAYS": "0"}) == Settings()
 
 

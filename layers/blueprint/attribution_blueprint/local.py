@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 
 from attribution_blueprint.cache import cache_folder
 from attribution_blueprint.errors import EvidenceError
-from attribution_lib.attributor import Attributor
-from attribution_lib.rules.loader import load_engine as load_rules
-from attribution_service.result import enrich_attribution_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +24,8 @@ def load_engine(rules_dir: Path | None = None) -> RuleEngine:
 
     ``RuleLoadError`` when the rules are refused, ``EvidenceError`` when the folder holds none.
     """
+    from attribution_lib.rules.loader import load_engine as load_rules  # noqa: PLC0415 -- help need not load the engine
+
     engine = load_rules([rules_dir] if rules_dir is not None else None, cache_dir=cache_folder())
     if engine.rule_count == 0:
         msg = f"{rules_dir}: holds no rule; expected a folder of .toml and .py rule files"
@@ -36,6 +35,9 @@ def load_engine(rules_dir: Path | None = None) -> RuleEngine:
 
 def attribute_evidence(evidence: Evidence, engine: RuleEngine) -> EnrichedVerdict:
     """One enriched verdict over one job's evidence, with one connector report per file."""
+    from attribution_lib.attributor import Attributor  # noqa: PLC0415 -- likewise
+    from attribution_service.result import enrich_attribution_result  # noqa: PLC0415 -- likewise
+
     job = evidence.job
     with Attributor(job, engine) as attributor:
         attributor.ingest_batch(evidence.observations)

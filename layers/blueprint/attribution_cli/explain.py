@@ -15,7 +15,6 @@ from attribution_blueprint.local import LocalAttribution
 from attribution_cli.connector_options import ConnectorCommand, given_arguments
 from attribution_cli.explain_evidence import LooseOptions, evidence_of, is_job_id
 from attribution_cli.terminal import complain, echo_json, log_to_terminal
-from attribution_cli.verdict_view import print_table, print_verdict
 from attribution_lib.errors import AttributionError
 from attribution_lib.observation import Source
 
@@ -69,7 +68,7 @@ def explain(
         complain("--json, --table: expected one of them")
         sys.exit(BAD_INPUT)
     log_to_terminal(form="%(message)s")
-    show = _show_json if as_json else print_verdict
+    show = _show_json if as_json else _show
     if not paths:
         sys.exit(_of_scheduler(job, configs, show))
     local = click.get_current_context().find_object(LocalAttribution) or LocalAttribution()
@@ -86,7 +85,7 @@ def explain(
         clean = _explain_all(paths, options, partial(_attributed, local, engine), keep)
     finally:  # Ctrl-C does not cost the rows that are done
         if rows:
-            print_table(rows)
+            _show_table(rows)
     sys.exit(0 if clean else BAD_INPUT)
 
 
@@ -141,3 +140,15 @@ def _attributed(local: LocalAttribution, engine: RuleEngine, case: str, evidence
 
 def _show_json(verdict: EnrichedVerdict, case: str) -> None:
     echo_json({"case": case, **verdict.model_dump(mode="json", by_alias=True)})
+
+
+def _show(verdict: EnrichedVerdict, case: str) -> None:
+    from attribution_cli.verdict_view import print_verdict  # noqa: PLC0415 -- JSON and help need no terminal library
+
+    print_verdict(verdict, case)
+
+
+def _show_table(rows: list[tuple[str, EnrichedVerdict]]) -> None:
+    from attribution_cli.verdict_view import print_table  # noqa: PLC0415 -- likewise
+
+    print_table(rows)

@@ -21,8 +21,6 @@ from attribution_lib.rules.registry import GeneratedSymptomRegistry
 from attribution_lib.rules.rule_types import RuleTypes
 from attribution_lib.rules.signatures import check_arguments
 from attribution_lib.rules.symptoms import read_symptom
-from attribution_lib.rules.toml_rules import read_toml
-from attribution_lib.rules.validate import validate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,6 +101,8 @@ class RuleLoader:
         return declared if load.add_to(declared) and not len(declared.faults) else None
 
     def _read_all(self) -> Declared:
+        from attribution_lib.rules.validate import validate  # noqa: PLC0415 -- a start with a kept load checks nothing
+
         declared = Declared(FaultLog())
         self._read(declared, (".py", ".toml"))
         validate(declared)
@@ -165,8 +165,14 @@ class RuleLoader:
         kinds = (_SYMPTOM, *self._types.kinds)
         raws: list[RawRule] = []
         for path in rule_files(folder):
-            if path not in refused and path.suffix in suffixes:
-                raws += python.read(path) if path.suffix == ".py" else read_toml(path, folder, kinds, faults)
+            if path in refused or path.suffix not in suffixes:
+                continue
+            if path.suffix == ".py":
+                raws += python.read(path)
+            else:
+                from attribution_lib.rules.toml_rules import read_toml  # noqa: PLC0415 -- nor reads any TOML
+
+                raws += read_toml(path, folder, kinds, faults)
         return raws
 
 

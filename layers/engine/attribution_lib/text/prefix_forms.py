@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import Clock
@@ -48,7 +49,7 @@ NOT_SYSLOG = frozenset(Source) - {Source.SYSLOG}
 
 _CLOCKS = {Clock.NONE: 0, Clock.UPTIME: 1, Clock.YEARLESS: 2, Clock.LOCAL: 3, Clock.UTC: 4}
 _TEXT_FIELDS = frozenset({"node", "device", "program"})
-_NUMBER_FIELDS = frozenset({"rank", "task", "local_rank", "pid", "repeated", "group_rank"})
+_FIELDS = _TEXT_FIELDS | {"rank", "task", "local_rank", "pid", "repeated", "group_rank"}
 
 
 class Draft:
@@ -96,7 +97,7 @@ class Draft:
         return self.clock is not Clock.NONE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
     """One understood shape of a prefix."""
 
@@ -105,15 +106,24 @@ class Form:
     """The characters it can begin with."""
     then: str
     """Where that is a bracket: the characters that can follow; empty for any."""
-    regex: re.Pattern[str]
+    pattern: str
+    """Over ASCII."""
     stamp: Callable[[re.Match[str]], Stamp | None] | None = None
     accept: Callable[[re.Match[str], Draft], bool] | None = None
     """Vetoes a match that only looks like this form."""
     sources: frozenset[Source] = ANYWHERE
     peek: bool = False
     """The facts are read but the text belongs to the message: parsing ends in front of it."""
-    fields: tuple[tuple[str, int], ...] = field(default=())
-    """The groups of ``regex`` that fill a field, and their numbers."""
+
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        """Compiled when a line first begins like this form: of a hundred forms, evidence has a few."""
+        return re.compile(self.pattern, re.ASCII)
+
+    @cached_property
+    def fields(self) -> tuple[tuple[str, int], ...]:
+        """The groups of ``regex`` that fill a field, and their numbers."""
+        return tuple((name, at) for name, at in self.regex.groupindex.items() if name in _FIELDS)
 
     def apply(self, match: re.Match[str], draft: Draft) -> None:
         """Writes what a match says into the draft."""
@@ -141,10 +151,8 @@ def form(  # noqa: PLR0913 - the parts of a form, all but three by keyword
     sources: frozenset[Source] = ANYWHERE,
     peek: bool = False,
 ) -> Form:
-    """A form of a pattern over ASCII; raises re.error if it does not compile."""
-    regex = re.compile(pattern, re.ASCII)
-    fields = tuple((name, at) for name, at in regex.groupindex.items() if name in _TEXT_FIELDS | _NUMBER_FIELDS)
-    return Form(name, starts, then, regex, stamp, accept, sources, peek, fields)
+    """A form of a pattern over ASCII."""
+    return Form(name, starts, then, pattern, stamp, accept, sources, peek)
 
 
 _Match = Callable[[str, int], "re.Match[str] | None"]
@@ -208,7 +216,7 @@ class Forms:
 
 def _joined(forms: tuple[Form, ...]) -> tuple[_Match, dict[int, int]]:
     """One pattern of all: its first alternative that matches is the first form whose pattern does, by its group."""
-    joined = re.compile("|".join(_alternative(form.regex.pattern, at) for at, form in enumerate(forms)), re.ASCII)
+    joined = re.compile("|".join(_alternative(form.pattern, at) for at, form in enumerate(forms)), re.ASCII)
     return joined.match, {group: int(name[1:]) for name, group in joined.groupindex.items() if name[0] == "f"}
 
 

@@ -1,0 +1,45 @@
+"""Filters over application evidence: failures that their own line says were dealt with."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from common.application import AUTHOR
+
+from attribution_lib.rule_api import EventType, FilterPriority, filter_def
+
+if TYPE_CHECKING:
+    from attribution_lib.rule_api import Event, FilterContext
+
+_CONTENDER = 400
+_HANDLED = re.compile(
+    r"(?i:\bfall(?:ing|s)? ?back (?:to|on)\b|\bskipping (?:this |the |corrupt\w* |bad )?(?:batch|sample"
+    r"|step|item|file|record|image|video|example|shard|row|update)"
+    r"|\bstarting (?:training )?from scratch\b|\bretrying\b|\bwill retry\b"
+    r"|can (?:safely )?(?:be ignored|ignore this)|\bis not a failure\b|\btrying to resume download"
+    r"|\bpool will not be available\b|\bwill be ignored\b|\bcontinu(?:e|ing) without\b)"
+)
+"""What a program says of a failure on the very line on which it deals with it."""
+
+
+@filter_def("HandledOnItsOwnLine", AUTHOR, priority=FilterPriority.EARLY + 220)
+def handled_on_its_own_line(context: FilterContext) -> None:
+    """A failure of which its own line says that it is tried again, skipped or worked around gives way to any other.
+
+    Where nothing else is left it stays: what was tried again may have ended the job all the same.
+    """
+    stream = context.event_stream
+    contenders = [
+        name
+        for name in sorted(stream.symptoms() - {None})
+        if (symptom := context.registry.get(name)).root and symptom.rank >= _CONTENDER
+    ]
+    lists = stream.lists(type=EventType.BAD_NODE, symptom=contenders, source="applog")
+    handled = [event for events in lists for event in events if _is_handled(event)]
+    if handled and sum(len(stream.bad([name])) for name in contenders) > len(handled):
+        stream.demote_all(handled, by="HandledOnItsOwnLine")
+
+
+def _is_handled(event: Event) -> bool:
+    return all(_HANDLED.search(datum) for datum in (event.datum, *(sample.datum for sample in event.samples)))

@@ -6,7 +6,6 @@ that runs a command is given a program that does. What cannot happen to a connec
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,27 @@ from attribution_blueprint.frameworks import FRAMEWORKS, component_class
 from attribution_lib.attributor import Attributor
 from attribution_lib.job.builder import JobInfoBuilder
 from attribution_lib.rules.loader import load_engine
-from attribution_lib.verdict import SCHEMA_VERSION
 from attribution_service.result import enrich_attribution_result
+from conformance_replies import (
+    AWS,
+    BATCH_JOB,
+    EVENT,
+    HEALTH,
+    SERIES,
+    SLURM_JOB,
+    START,
+    STORED,
+    TRAINING,
+    batch_pages,
+    json_of,
+    loki_pages,
+    matrix,
+    page_by_token,
+    promql_pages,
+    s3_pages,
+    streams,
+    training_pages,
+)
 from kueue_kit import condition, workload
 from replay_kit import Answer
 
@@ -33,9 +51,6 @@ if TYPE_CHECKING:
     from replay_kit import Asked
 
 __all__ = ["COMMANDS", "LOCAL", "SERVED", "Commanded", "Outcome", "Served", "context", "exercise", "make", "verdict"]
-
-START = 1_795_975_200
-"""2026-11-29T18:00:00Z."""
 
 
 @dataclass(frozen=True)
@@ -124,126 +139,31 @@ class Served:
         return "region" in self.settings
 
 
-AWS_EXPIRED = Answer(b'{"__type": "ExpiredTokenException", "message": "The security token has expired"}', 403)
-AWS: dict[str, Any] = {"expired": AWS_EXPIRED, "refused": "xpired"}
-EVENT = {"timestamp": START * 1000, "message": "hello"}
-SERIES = {"metric": {"__name__": "DCGM_FI_DEV_GPU_TEMP", "Hostname": "n-1"}, "values": [[START, "71"]]}
-BATCH_JOB = {"jobId": "a", "jobName": "t", "status": "FAILED", "attempts": [{"container": {"exitCode": 1}}]}
-TRAINING = {"TrainingJobName": "x", "TrainingJobStatus": "Failed", "TrainingEndTime": START + 60}
-STORED = {
-    "pk": {"S": "alps#7"},
-    "sk": {"S": "000000#01M8M9DSAHJZQWVBGR8G23MW3R"},
-    "run_id": {"S": "01M8M9DSAHJZQWVBGR8G23MW3R"},
-    "at": {"N": "1795977308"},
-    "cluster_day": {"S": "alps#2026-11-29"},
-}
-"""What a table holds of the verdict once it is written: the sink looks at it again."""
-XML = "http://s3.amazonaws.com/doc/2006-03-01/"
-
-
-def _text(document: Any) -> bytes:
-    return json.dumps(document).encode()
-
-
-def _streams(*lines: int) -> bytes:
-    values = [[str(START * 10**9 + at), f"line {at}"] for at in lines]
-    result = [{"stream": {"host": "n-1"}, "values": values}] if values else []
-    return _text({"status": "success", "data": {"resultType": "streams", "result": result}})
-
-
-def _loki_pages(asked: Asked) -> bytes:
-    start, limit = int(asked.query["start"]) - START * 10**9, int(asked.query["limit"])
-    return _streams(*[at for at in (0, 1, 2) if at >= start][:limit])
-
-
-def _matrix(*series: Any) -> bytes:
-    return _text({"status": "success", "data": {"resultType": "matrix", "result": series}})
-
-
-def _promql_pages(asked: Asked) -> bytes:
-    values = [[at, "71"] for at in (START, START + 300, START + 600)]
-    fitting = [row for row in values if int(asked.query["start"]) <= row[0] <= int(asked.query["end"])]
-    return _matrix({**SERIES, "values": fitting}) if fitting else _matrix()
-
-
-def _tokens(key: str, bodies: list[Any], name: str = "nextToken") -> Callable[[Asked], bytes]:
-    """One thing a page; the token counts them."""
-
-    def pages(asked: Asked) -> bytes:
-        at = int(asked.body.get(name) or 0)
-        following = {name: str(at + 1)} if at + 1 < len(bodies) else {}
-        return _text({key: [bodies[at]], **following})
-
-    return pages
-
-
-def _s3_pages(asked: Asked) -> bytes:
-    if not asked.query.get("list-type"):
-        return b"line of " + asked.path.encode() + b"\n"
-    at = int(asked.query.get("continuation-token") or 0)
-    more = f"<IsTruncated>true</IsTruncated><NextContinuationToken>{at + 1}</NextContinuationToken>" if at < 2 else ""
-    stamp = "2026-11-29T18:05:00.000Z"
-    item = f"<Contents><Key>7/{at}.log</Key><LastModified>{stamp}</LastModified><Size>9</Size></Contents>"
-    return f'<?xml version="1.0"?><ListBucketResult xmlns="{XML}">{item}{more}</ListBucketResult>'.encode()
-
-
-def _batch_pages(asked: Asked) -> bytes:
-    if asked.path.endswith("/describejobs"):
-        return _text({"jobs": [{**BATCH_JOB, "jobId": name} for name in asked.body["jobs"]]})
-    summaries = [{"jobId": f"j{at}", "stoppedAt": (START + 60) * 1000} for at in range(3)]
-    return _tokens("jobSummaryList", summaries)(asked)
-
-
-def _training_pages(asked: Asked) -> bytes:
-    if asked.headers["x-amz-target"].endswith("DescribeTrainingJob"):
-        return _text({**TRAINING, "TrainingJobName": asked.body["TrainingJobName"]})
-    rows = [{**TRAINING, "TrainingJobName": f"t{at}"} for at in range(3)]
-    return _tokens("TrainingJobSummaries", rows, "NextToken")(asked)
-
-
-SLURM_JOB = {
-    "job_id": 4711,
-    "cluster": "alps",
-    "nodes": "gpu1",
-    "state": {"current": ["FAILED"], "reason": "None"},
-    "time": {"submission": START, "start": START, "end": START + 60},
-    "stdout": "/w/4711.out",
-    "stderr": "",
-}
-HEALTH = {
-    "status": "ok",
-    "version": "1",
-    "verdict_schema": SCHEMA_VERSION,
-    "accepted_observation_schemas": ["2"],
-    "spill_schema": 1,
-    "rules_digest": "d",
-    "rules": 1,
-}
 SERVED = (
     Served(
         "log",
         "loki",
         {"query": '{host=~"{nodes}"}', "limit": 2},
-        _streams(0),
+        streams(0),
         window=lambda query: (int(query["start"]) // 10**9, int(query["end"]) // 10**9) == (START, START + 600),
-        pages=_loki_pages,
+        pages=loki_pages,
     ),
     Served(
         "metric",
         "promql",
         {"metrics": "DCGM_FI_DEV_GPU_TEMP", "node_labels": "Hostname"},
-        _matrix(SERIES),
+        matrix(SERIES),
         window=lambda query: (int(query["start"]), int(query["end"])) == (START, START + 600),
-        pages=_promql_pages,
+        pages=promql_pages,
     ),
     Served(
         "log",
         "cloudwatch",
         {"region": "us-east-1", "streams": "group:stream"},
-        _text({"events": [EVENT]}),
+        json_of({"events": [EVENT]}),
         "group:stream",
         window=lambda query: (query["startTime"], query["endTime"]) == (START * 1000, (START + 600) * 1000 + 1),
-        pages=_tokens("events", [{**EVENT, "message": str(at)} for at in range(3)]),
+        pages=page_by_token("events", [{**EVENT, "message": str(at)} for at in range(3)]),
         **AWS,
     ),
     Served(
@@ -252,7 +172,7 @@ SERVED = (
         {"region": "us-east-1", "urls": "s3://bucket/7/log.txt"},
         b"hello\n",
         "s3://bucket/7/log.txt",
-        pages=_s3_pages,
+        pages=s3_pages,
         unaware={"wrong": "any bytes are a log"},
         **{**AWS, "expired": Answer(b"<Error><Code>ExpiredToken</Code><Message>expired</Message></Error>", 400)},
     ),
@@ -260,34 +180,34 @@ SERVED = (
         "eca",
         "slurmrestd",
         {"since": "2026-11-29T17:00:00Z", "token": "a.e30.c", "until": "2026-11-29T19:00:00Z"},
-        _text({"jobs": [SLURM_JOB], "errors": []}),
+        json_of({"jobs": [SLURM_JOB], "errors": []}),
         window=lambda query: (int(query["start_time"]), int(query["end_time"])) == (START - 3600, START + 3600),
     ),
     Served(
         "eca",
         "awsbatch",
         {"region": "us-east-1", "ids": "a"},
-        _text({"jobs": [BATCH_JOB]}),
+        json_of({"jobs": [BATCH_JOB]}),
         "eca awsbatch",
-        pages=_batch_pages,
+        pages=batch_pages,
         **AWS,
     ),
     Served(
-        "eca", "sagemaker", {"region": "us-east-1", "ids": "x"}, _text(TRAINING), "eca sagemaker",
-        pages=_training_pages, **AWS,
+        "eca", "sagemaker", {"region": "us-east-1", "ids": "x"}, json_of(TRAINING), "eca sagemaker",
+        pages=training_pages, **AWS,
     ),
     Served(
         "output", "webhook", {"allow_http": True, "allow_private": True}, b"", unaware={"wrong": "any 2xx is taken"},
     ),
     Served(
-        "output", "dynamodb", {"region": "us-east-1", "table": "verdicts"}, _text({"Items": [STORED], "Count": 1}),
+        "output", "dynamodb", {"region": "us-east-1", "table": "verdicts"}, json_of({"Items": [STORED], "Count": 1}),
         "output dynamodb: table", requests=5, **AWS,
     ),
     Served(
-        "output", "eventbridge", {"region": "us-east-1"}, _text({"FailedEntryCount": 0, "Entries": [{"EventId": "1"}]}),
-        "output eventbridge: bus", **AWS,
+        "output", "eventbridge", {"region": "us-east-1"},
+        json_of({"FailedEntryCount": 0, "Entries": [{"EventId": "1"}]}), "output eventbridge: bus", **AWS,
     ),
-    Served("attribution", "http", {}, _text(HEALTH)),
+    Served("attribution", "http", {}, json_of(HEALTH)),
 )  # fmt: skip
 
 
@@ -328,16 +248,14 @@ FINISHED = workload("llm", "X", condition("Finished", "Failed"))
 POD = EvidencePlace(PlaceKind.POD, "team-a/llm-0", "train", node="n-1")
 COMMANDS = (
     Commanded(
-        "eca", "slurm", {"since": "1h", "format": "json"}, "prefix", _text({"jobs": [SLURM_JOB], "errors": []}), SACCT
+        "eca", "slurm", {"since": "1h", "format": "json"}, "prefix", json_of({"jobs": [SLURM_JOB], "errors": []}), SACCT
     ),
     Commanded(
         "eca",
         "kueue",
         {"since": "1h"},
         "kubectl",
-        _text(
-            {"preferredVersion": {"version": "v1"}, "items": [workload("llm", "X", condition("Finished", "Failed"))]}
-        ),
+        json_of({"preferredVersion": {"version": "v1"}, "items": [FINISHED]}),
         KUBE,
     ),
     Commanded(

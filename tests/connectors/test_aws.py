@@ -43,9 +43,7 @@ START = 1_795_975_200_000  # 2026-11-29T18:00:00Z in ms
 
 
 @pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
+def aws() -> Iterator[None]:
     with mock_aws():
         yield
 

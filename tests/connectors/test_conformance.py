@@ -27,13 +27,6 @@ PATIENCE = 20.0
 """Longer than a try, a pause and another try, on a machine that has other things to do."""
 
 
-@pytest.fixture(autouse=True)
-def _no_account(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.delenv("AWS_PROFILE", raising=False)
-
-
 def ask(subject: Served, url: str, seconds: float = PATIENCE, **more: Any) -> Outcome:
     return exercise(subject.framework, subject.made(url, **more), seconds, *subject.places)
 

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from dashboard_kit import KINDS, shelf_of
-from service_kit import fast_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from dashboard_kit import Shelf
-
-
-@pytest.fixture(autouse=True)
-def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test may reach a real account."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    monkeypatch.delenv("AWS_PROFILE", raising=False)
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    path = fast_folder()
-    yield path
-    shutil.rmtree(path)
 
 
 @pytest.fixture(params=KINDS)

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from attribution_service.stores.crashing import CrashPlan
-from service_kit import fast_folder, local_folder_store, moto_store
+from service_kit import local_folder_store, moto_store
 from service_torture import Plan, Torture
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    path = fast_folder()
-    yield path
-    shutil.rmtree(path)
 
 
 @pytest.mark.parametrize("crash", [0.0, 0.03], ids=["nothing crashes", "crashes"])
@@ -36,10 +27,8 @@ def test_no_acknowledged_batch_is_lost_or_counted_twice_on_the_local_store(folde
 
 
 def test_no_acknowledged_batch_is_lost_or_counted_twice_on_s3_and_dynamodb(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path,
 ) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     with moto_store() as store:
         ledger = Torture(store, folder, Plan(operations=300, crash=0.02, replace_every=60, seed=12)).run()
     assert ledger.violations == []

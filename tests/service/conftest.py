@@ -21,21 +21,6 @@ if TYPE_CHECKING:
     from attribution_service.ports import Store
 
 
-@pytest.fixture(autouse=True)
-def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test may reach a real account."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    monkeypatch.delenv("AWS_PROFILE", raising=False)
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    path = fast_folder()
-    yield path
-    shutil.rmtree(path)
-
-
 KINDS = ["local", "hasty", "aws", "crashing", *(["seaweed"] if "ATTRIBUTION_TEST_S3" in os.environ else [])]
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from attribution_service.stores.crashing import CrashPlan, crashing_store
 from run_kit import local_service_of
-from service_kit import fast_folder, local_folder_store, moto_store
+from service_kit import local_folder_store, moto_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,19 +19,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test may reach a real account."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+def _region(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    monkeypatch.delenv("AWS_PROFILE", raising=False)
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    path = fast_folder()
-    yield path
-    shutil.rmtree(path)
 
 
 @pytest.fixture

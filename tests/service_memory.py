@@ -30,7 +30,7 @@ def bomb(world: World, _folder: Path) -> None:
     head, tail = body_of("@").split(b"@")
     packer = gzip.compress
     body = packer(head) + b"".join([packer(b"x" * 10_000_000)] * 20) + packer(tail)
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         ingest(world.service, EVERYTHING, "s", body)
     except TooLargeError:
@@ -60,7 +60,7 @@ def upload(world: World, folder: Path) -> None:
             world.service.store.objects.put(ticket.object_key, file)
     path.unlink()
     fields = {"source": "applog", "format": "text", "stream": "big.log", "object_key": ticket.object_key}
-    started = time.perf_counter()
+    started = time.process_time()
     receipt = ingest(world.service, EVERYTHING, "s", json.dumps(fields).encode())
     report(started, size=size, lines=receipt.lines, outcome=world.verdict()["outcome"])
 
@@ -72,9 +72,9 @@ def peak_memory() -> int:
 
 
 def report(started: float, **more: object) -> None:
-    """Elapsed seconds and the most memory that this process ever had, in MiB."""
+    """Seconds of CPU (a busy machine is no finding) and the most memory that this process ever had, in MiB."""
     peak = peak_memory()
-    print(json.dumps({"seconds": time.perf_counter() - started, "peak": peak, "before": BEFORE, **more}))  # noqa: T201 -- its output is its result
+    print(json.dumps({"seconds": time.process_time() - started, "peak": peak, "before": BEFORE, **more}))  # noqa: T201 -- its output is its result
 
 
 BEFORE = 0

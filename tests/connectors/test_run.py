@@ -98,7 +98,7 @@ def collecting(*how: str, seconds: float = 0.3) -> tuple[list[bytes], dict[str, 
 def test_collectors_that_misbehave_cost_only_themselves() -> None:
     started = time.monotonic()
     texts, reports = collecting("hang", "wait", "break", "other source", "fine")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15  # what hangs does so for 20 s
     assert texts == [b"first batch\n"] * 5
     assert {name: report.status.value for name, report in reports.items()} == {
         "hang": "error",

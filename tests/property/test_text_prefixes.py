@@ -64,11 +64,11 @@ def test_any_bytes_that_were_decoded_have_a_prefix(raw: bytes, source: Source) -
 )
 def test_hostile_lines_cost_linear_time(hostile: str) -> None:
     line = hostile * (200_000 // len(hostile))
-    started = time.perf_counter()
+    started = time.process_time()
     for source in Source:
         parse_prefix(line, source)
         parse_prefix("node-a " + line, source)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @given(st.text(max_size=40) | st.from_regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", fullmatch=True))

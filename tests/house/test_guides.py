@@ -6,6 +6,7 @@ import re
 import shlex
 import sqlite3
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,13 @@ from click.testing import CliRunner
 
 from attribution_blueprint.settings import read_configuration
 from attribution_cli.main import main
+from attribution_service.settings import Settings
 from attribution_service.verdict_database import VerdictDatabase
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "use-cases.md").read_text(encoding="utf-8")
+OPERATORS = (ROOT / "docs" / "operator-guide.md").read_text(encoding="utf-8")
+SETTINGS = {name: value for name, value in asdict(Settings()).items() if isinstance(value, bool | int | str)}
 
 
 def blocks(kind: str) -> list[str]:
@@ -48,3 +52,9 @@ def test_a_query_of_a_guide_is_answered(query: str, tmp_path: Path) -> None:
     VerdictDatabase.open(tmp_path / "v.db").close()
     with closing(sqlite3.connect(tmp_path / "v.db")) as connection:
         assert connection.execute(query).fetchall() == []
+
+
+@pytest.mark.parametrize(("name", "default"), SETTINGS.items(), ids=list(SETTINGS))
+def test_a_setting_of_the_service_is_in_the_operators_guide_with_its_default(name: str, default: object) -> None:
+    shown = f" {default} ".lower() if default != "" else " "
+    assert f"| `ATTRIBUTION_{name.upper()}` |{shown}|" in OPERATORS.replace("`false`", "false")

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LooseOptions", "evidence_of", "is_job_id"]
 
-_STDIN = "-"
 _NOBODYS_JOB = "local"
 
 

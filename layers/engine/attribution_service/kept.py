@@ -20,7 +20,6 @@ __all__ = ["KeptWriter", "read_kept", "text_slabs"]
 
 _SCHEMA = 1
 _HEADER = ("observation_id", "stream", "first_line", "start", "end", "node", "rank", "digest")
-_NO_LIMIT = 1 << 50
 
 
 class KeptWriter:

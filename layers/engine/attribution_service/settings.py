@@ -57,8 +57,6 @@ class Settings:
     fetch_threads: int = 16
     upload_seconds: int = 900
     """Validity of an upload URL."""
-    session_days: int = 15
-    """Objects of sessions older than this are nobody's (the bucket's lifecycle rule; ``retention`` locally)."""
     verdict_days: int = 0
     """Keep verdicts for so many days; 0 keeps them for ever."""
     names: NodeNames = field(default_factory=NodeNames)

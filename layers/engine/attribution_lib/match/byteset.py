@@ -8,7 +8,6 @@ __all__ = ["ANY", "CLASS_ESCAPES", "CONTROL_ESCAPES", "POSIX_CLASSES", "ByteSet"
 
 _ALL = (1 << 256) - 1
 _LINE_FEED = 1 << 0x0A
-_CASE_BIT = 0x20
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,8 @@ def exception_without_stack(_job: JobIdentity, _captures: Mapping[str, str], lin
     "ErrorLine",
     AUTHOR,
     trigger_re=(
-        r"(?:^|[\[|] ?|- )(?:ERROR|CRITICAL|FATAL)(?:\]| {0,3}: {0,4}\S| +[|-])|[\d\])Z] (?:ERROR|CRITICAL|FATAL):? +[^\d\s|-]"
+        r"(?:^|[\[|] ?|- )(?:ERROR|CRITICAL|FATAL)(?:\]| {0,3}: {0,4}\S| +[|-])"
+        r"|[\d\])Z] (?:ERROR|CRITICAL|FATAL):? +[^\d\s|-]"
         r"|(?:^|\) )(?:[Ee]rror|[Ff]atal|[Ff]atal error|ERR!): \S|: [EF] (?:external|tensorflow|xla)/"
         r"|(?:^|\])[EF]\d{4}(?:\d{4})? \d\d:\d\d:|ERROR \d\d-\d\d \d\d:\d\d:\d\d \[?\w+\.py:\d+\] \S| UCX  ERROR \S"
         r"|level=(?:error|fatal|critical)\b|(?:^|\] )[A-Z]\w+ ERROR: \S|\] ?\[E\] \S"

@@ -112,6 +112,11 @@ class InvalidRequestError(ServiceError):
             for fault in faults
         ]
         super().__init__(detail, faults=shown, **extras)
+        self._text = ": ".join([detail, *filter(None, [", ".join(map(str, faults))])])
+
+    def __str__(self) -> str:
+        """All of it, for who reads no problem document."""
+        return self._text
 
 
 class ForbiddenError(ServiceError):

@@ -67,6 +67,8 @@ class Settings:
 
 _PREFIX = "ATTRIBUTION_"
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
+_AT_LEAST_ONE = frozenset({"attribute_seconds", "chunk_batches", "chunk_bytes", "fetch_threads", "upload_seconds"})
+"""Without one thread, second or batch nothing would ever be done."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -80,7 +82,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         if name not in environment or not isinstance(default, bool | int | str):
             continue
         try:
-            values[known.name] = _value(environment[name], default)
+            values[known.name] = _value(environment[name], default, int(known.name in _AT_LEAST_ONE))
         except ValueError as error:
             faults.append(Fault(name, "", f"{environment[name][:60]!r}", str(error)))
     if faults:
@@ -88,7 +90,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     return Settings(**values)  # type: ignore[arg-type]  # each value has the type of its default
 
 
-def _value(text: str, default: bool | int | str) -> bool | int | str:  # noqa: FBT001 -- the type is what is asked for
+def _value(text: str, default: bool | int | str, least: int) -> bool | int | str:  # noqa: FBT001 -- its type is asked for
     if isinstance(default, bool):
         lowered = text.strip().lower()
         if lowered not in _TRUE + _FALSE:
@@ -96,8 +98,8 @@ def _value(text: str, default: bool | int | str) -> bool | int | str:  # noqa: F
             raise ValueError(msg)
         return lowered in _TRUE
     if isinstance(default, int):
-        if not text.strip().isdecimal():
-            msg = "a whole number that is not negative"
+        if not text.strip().isdecimal() or int(text) < least:
+            msg = f"a whole number from {least} on"
             raise ValueError(msg)
         return int(text)
     return text.strip()

@@ -25,6 +25,17 @@ scope = "node"
 docs = "A part of the node is broken; replace it."
 aliases = ["Kaputt"]
 """
+SAMPLES = """
+[[hit]]
+line = "it is broken"
+origin = "somewhere"
+event = "bad_node"
+symptom = "Broken"
+[[miss]]
+line = "it was broken"
+because = "it is whole now"
+"""
+"""Tests of the extractor that ``extractor`` gives."""
 
 
 def write(folder: Path, **files: str) -> Path:

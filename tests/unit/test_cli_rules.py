@@ -15,23 +15,12 @@ from click.testing import CliRunner
 from attribution_cli.main import COMMANDS, LazyGroup, main
 from attribution_cli.rules import COMMANDS as RULE_COMMANDS
 from attribution_cli.rules import rules
-from rules_kit import extractor, write
+from rules_kit import SAMPLES, extractor, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from click.testing import Result
-
-SAMPLES = """
-[[hit]]
-line = "it is broken"
-origin = "somewhere"
-event = "bad_node"
-symptom = "Broken"
-[[miss]]
-line = "it was broken"
-because = "it is whole now"
-"""
 
 
 @pytest.fixture

@@ -10,21 +10,10 @@ from attribution_lib.errors import RuleLoadError
 from attribution_lib.rules.lint.model import Severity
 from attribution_lib.rules.lint.run import CHECKS, UNUSED_EXCLUSION, lint_folders
 from attribution_lib.rules.loader import load_engine
-from rules_kit import BASE, extractor, write
+from rules_kit import BASE, SAMPLES, extractor, write
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-SAMPLES = """
-[[hit]]
-line = "it is broken"
-origin = "somewhere"
-event = "bad_node"
-symptom = "Broken"
-[[miss]]
-line = "it was broken"
-because = "it is whole now"
-"""
 
 
 def lint(folder: Path, **files: str) -> list[tuple[str, str]]:

@@ -135,7 +135,7 @@ def test_the_same_rules_change_no_verdict(keeping: World) -> None:
     for name, line in (("a", "PART BROKE"), ("b", "CODE RAISED")):
         failed(keeping, name, line)
     found = list(replay(keeping.service, EVERYTHING, keeping.engine, since=START - DAY))
-    assert [(one.manifest.job_id, one.changed, one.problem) for one in found] == [("a", False, ""), ("b", False, "")]
+    assert [(one.name, one.changed, one.problem) for one in found] == [("a", False, ""), ("b", False, "")]
 
 
 def test_other_rules_show_which_verdicts_would_change_and_how(keeping: World, stricter: RuleEngine) -> None:
@@ -160,7 +160,7 @@ def test_only_what_was_attributed_since_is_replayed(keeping: World) -> None:
     keeping.now += 2 * DAY
     failed(keeping, "b", "PART BROKE")
     found = replay(keeping.service, EVERYTHING, keeping.engine, since=int(keeping.now) - DAY)
-    assert [one.manifest.job_id for one in found] == ["b"]
+    assert [one.name for one in found] == ["b"]
 
 
 def test_only_the_callers_clusters_are_replayed(keeping: World) -> None:
@@ -177,6 +177,22 @@ def test_a_body_that_is_gone_is_said_to_be(keeping: World) -> None:
     (found,) = replay(keeping.service, EVERYTHING, keeping.engine, since=0)
     assert not found.changed
     assert "not kept any more" in found.problem
+
+
+@pytest.mark.parametrize("left", [b"", b"{", b"[]", b'{"schema": 1}', b'{"schema": 1, "gist": 5}', b'{"schema": 9}'])
+def test_a_manifest_that_cannot_be_read_costs_no_other(keeping: World, left: bytes) -> None:
+    failed(keeping, "a", "PART BROKE")
+    failed(keeping, "b", "PART BROKE")
+    manifest = next(key for key in keeping.listed("evidence/") if key.endswith("manifest.json"))
+    keeping.service.store.objects.put(manifest, left)
+    found = list(replay(keeping.service, EVERYTHING, keeping.engine, since=0))
+    assert [(one.name, one.problem.partition(" is ")[0]) for one in found] == [
+        (manifest, "a manifest of kept evidence"),
+        ("b", ""),
+    ]
+    assert [one.name for one in replay(keeping.service, Caller(frozenset({"default"})), keeping.engine, since=0)] == [
+        "b"
+    ]
 
 
 def test_metrics_and_entries_are_replayed_too(keeping: World) -> None:

@@ -74,7 +74,7 @@ def _print(found: Iterator[Replayed], *, diff: bool) -> int:
         failed += bool(replayed.problem)
         if replayed.changed or replayed.problem or not diff:
             word = "failed" if replayed.problem else "changed" if replayed.changed else "same"
-            click.echo(f"{word:8}{shown(replayed.manifest.attributor_id)}  {shown(replayed.problem)}".rstrip())
+            click.echo(f"{word:8}{shown(replayed.name)}  {shown(replayed.problem)}".rstrip())
         for name, (before, after) in replayed.differences().items():
             click.echo(f"        {name}: {shown(str(before))} → {shown(str(after))}")
     click.echo(f"{total} verdicts, {changed} would change, {failed} could not be made again", err=True)

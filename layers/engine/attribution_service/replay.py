@@ -9,7 +9,7 @@ from attribution_lib.attributor import Attributor
 from attribution_lib.errors import AttributionError
 from attribution_lib.events.table import EventManager
 from attribution_lib.job.model import JobIdentity, Scheduler
-from attribution_service.errors import ServiceError
+from attribution_service.errors import ServiceError, StoreError
 from attribution_service.extraction import extract
 from attribution_service.jobs import build_job
 from attribution_service.kept import read_kept
@@ -28,50 +28,64 @@ __all__ = ["Replayed", "replay"]
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One session's verdict before and after; ``problem`` says why there is no after."""
+    """One session's verdict before and after; ``problem`` says why there is no after, or not even a before."""
 
-    manifest: Manifest
+    name: str
+    """The session's id; the object key of a manifest that cannot be read."""
+    before: Gist | None
     after: Gist | None
     problem: str = ""
 
     @property
     def changed(self) -> bool:
         """Whether the verdict would be another one."""
-        return self.after is not None and self.after != self.manifest.gist
+        return self.after is not None and self.after != self.before
 
     def differences(self) -> dict[str, tuple[object, object]]:
         """{field: (before, after)} of what differs."""
         if self.after is None:
             return {}
-        pairs = {name: (getattr(self.manifest.gist, name), getattr(self.after, name)) for name in Gist.__slots__}
+        pairs = {name: (getattr(self.before, name), getattr(self.after, name)) for name in Gist.__slots__}
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
 def replay(service: Service, caller: Caller, engine: RuleEngine, *, since: int) -> Iterator[Replayed]:
     """Every verdict since then (seconds since the epoch) whose evidence was kept, attributed again with ``engine``.
 
-    Nothing is stored: this asks what would change, it changes nothing.
+    Nothing is stored: this asks what would change, it changes nothing. Whoever may see every cluster is also told of
+    manifests that cannot be read.
     """
-    for manifest in _manifests(service, since):
-        if caller.may(manifest.cluster):
-            try:
-                yield Replayed(manifest, _again(service, manifest, engine))
-            except ObjectMissingError as error:
-                yield Replayed(manifest, None, f"{error} is not kept any more")
-            except (ServiceError, AttributionError) as error:
-                yield Replayed(manifest, None, str(error))
+    for key in _manifests(service, since):
+        try:
+            manifest = Manifest.load(service.store.objects.get(key))
+        except ObjectMissingError:
+            continue  # its days are over
+        except StoreError as error:
+            if caller.clusters is None:
+                yield Replayed(key, None, None, str(error))
+            continue
+        if manifest.at >= since and caller.may(manifest.cluster):
+            yield _replayed(service, manifest, engine)
 
 
-def _manifests(service: Service, since: int) -> Iterator[Manifest]:
-    """A generation that was opened longer ago than a session can live cannot have been attributed since."""
+def _manifests(service: Service, since: int) -> Iterator[str]:
+    """Keys of those that may be new enough: a generation that was opened before cannot have been attributed since."""
     oldest = since - service.settings.limits.ttl_max
     for info in service.store.objects.list(EVIDENCE):
         folder, _, name = info.key.rpartition("/")
         made = ulid_seconds(folder.rpartition("/")[2])
         if name == MANIFEST and made is not None and made >= oldest:
-            manifest = Manifest.load(service.store.objects.get(info.key))
-            if manifest.at >= since:
-                yield manifest
+            yield info.key
+
+
+def _replayed(service: Service, manifest: Manifest, engine: RuleEngine) -> Replayed:
+    name, before = manifest.attributor_id, manifest.gist
+    try:
+        return Replayed(name, before, _again(service, manifest, engine))
+    except ObjectMissingError as error:
+        return Replayed(name, before, None, f"{error} is not kept any more")
+    except (ServiceError, AttributionError) as error:
+        return Replayed(name, before, None, str(error))
 
 
 def _again(service: Service, manifest: Manifest, engine: RuleEngine) -> Gist:

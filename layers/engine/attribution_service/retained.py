@@ -73,10 +73,13 @@ class Manifest:
     @classmethod
     def load(cls, data: bytes) -> Self:
         """Read back; ``StoreError`` when it is in no known form."""
-        fields = json.loads(data)
-        if fields.pop("schema", None) != _SCHEMA:
-            raise StoreError("a manifest of kept evidence is in a form that this version does not read")
-        return cls(**{**fields, "gist": Gist(**fields["gist"])})
+        try:
+            fields = json.loads(data)
+            if fields.pop("schema", None) == _SCHEMA:
+                return cls(**{**fields, "gist": Gist(**fields["gist"])})
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise StoreError(f"a manifest of kept evidence is damaged: {type(error).__name__}: {error}") from error
+        raise StoreError("a manifest of kept evidence is in a form that this version does not read")
 
 
 def retain(service: Service, session: Session, job: dict[str, Any], batches: Iterable[Batch], verdict: Verdict) -> None:

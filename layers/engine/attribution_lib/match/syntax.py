@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from attribution_lib.match.byteset import ANY, CLASS_ESCAPES, CONTROL_ESCAPES, POSIX_CLASSES, ByteSet, Reading, of, span
 from attribution_lib.match.cursor import Cursor, UnsupportedSyntaxError
@@ -111,8 +112,7 @@ class _Reader(Cursor):
         return [*characters[:-1], *(self.repeated(last) for last in characters[-1:])]
 
     def literal(self, char: str) -> ByteSet:
-        members = of(char.encode("latin-1")).within_line()
-        return members.caseless() if self.caseless else members
+        return _literal(char, caseless=self.caseless)
 
     def atom(self) -> Node:
         char = self.next()
@@ -218,8 +218,10 @@ class _Reader(Cursor):
         """``*``, ``+``, ``?``, ``{2}``, ``{2,}`` or ``{2,5}``; None when no quantifier follows."""
         if not self.ended and self.pattern[self.position] in _QUANTIFIERS:
             return _QUANTIFIERS[self.next()]
+        if not self.at("{"):
+            return None
         end = self.pattern.find("}", self.position)
-        if not self.at("{") or end < 0:
+        if end < 0:
             return None
         low, comma, high = self.pattern[self.position + 1 : end].partition(",")
         if self.python and comma and not low:
@@ -274,6 +276,12 @@ class _Reader(Cursor):
             self.refuse(f"an unknown class [:{name}:]")
         members = POSIX_CLASSES[name].complement() if negated else POSIX_CLASSES[name]
         return Reading(members, members)
+
+
+@lru_cache(maxsize=512)
+def _literal(char: str, *, caseless: bool) -> ByteSet:
+    members = of(char.encode("latin-1")).within_line()
+    return members.caseless() if caseless else members
 
 
 def _is_number(text: str) -> bool:

@@ -6,6 +6,8 @@ once; where in the line the report ends does not matter, because confirmation lo
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from attribution_lib.match.byteset import ANY, ByteSet
 from attribution_lib.match.literals import telling_literals
 from attribution_lib.match.syntax import Assertion, Choice, Node, Repeat, Sequence, UnsupportedSyntaxError
@@ -236,6 +238,7 @@ def _render_bounds(low: int, high: int | None) -> str:
     return f"{{{low}}}" if low == high else f"{{{low},{high}}}"
 
 
+@lru_cache(maxsize=1024)
 def _render_set(members: ByteSet) -> str:
     if members == ANY:
         return "."

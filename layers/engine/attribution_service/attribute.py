@@ -7,6 +7,8 @@ goes on from what there is, and two who work at once come to the same bytes.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attribution_service.errors import NotFoundError, StoreError
@@ -20,9 +22,11 @@ from attribution_service.ports import ObjectMissingError
 from attribution_service.records import Batch, batch_sk, session_pk
 from attribution_service.retained import retain
 from attribution_service.service import EVERYTHING
-from attribution_service.snapshots import snapshot_count
+from attribution_service.workload import workload
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from attribution_lib.rules.engine import RuleEngine
     from attribution_service.records import Session
     from attribution_service.service import Caller, Service
@@ -32,6 +36,10 @@ __all__ = ["attribute", "attribute_later"]
 _TRIES = 20
 _SAME_TRIES = 3
 _RETRY_AFTER = 5
+_SOON = 1
+"""Seconds after which to look again while another request does the work in line."""
+_SLIGHT = 1_000
+"""Work of so few events is done by whoever asks: two who do it at once cost less than agreeing who does."""
 
 
 def attribute(service: Service, caller: Caller, attributor_id: str, *, if_none_match: str | None = None) -> Attribution:
@@ -71,16 +79,33 @@ def _once(service: Service, session: Session, if_none_match: str | None, *, late
     etag = etag_of(session, batches.values(), engine.digest)
     if matches(if_none_match, etag):
         return Attribution(AttributionStatus.NOT_MODIFIED, etag)
-    try:
-        stored = service.store.objects.get(keys_of(session).verdict(etag))
-    except ObjectMissingError:
-        pass
-    else:
-        return Attribution(AttributionStatus.READY, etag, stored, cached=True)
-    missing = len(batches) - snapshot_count(session, engine.digest)
-    if not later and service.invoke_later is not None and missing > service.settings.inline_spills:
+    if (stored := _stored(service, session, etag)) is not None:
+        return stored
+    work = partial(_work, service, session, batches, engine, etag)
+    if later or service.invoke_later is None:
+        return work()
+    load, settings = workload(session, batches.values(), engine.digest), service.settings
+    if load.spills > settings.inline_spills or load.events > settings.inline_events:
         return _put_off(service, session)
-    return _work(service, session, batches, engine, etag)
+    return work() if load.events <= _SLIGHT else _in_turn(service, session, etag, work)
+
+
+def _in_turn(service: Service, session: Session, etag: str, work: Callable[[], Attribution]) -> Attribution:
+    """Do it in line, unless another request does: then the answer is there soon."""
+    if not take_lease(service, session, service.settings.inline_seconds):
+        return Attribution(AttributionStatus.PENDING, retry_after=_SOON)
+    try:  # whoever held the lease since the verdict was looked for has left it
+        return _stored(service, session, etag) or work()
+    finally:
+        release_lease(service, session.attributor_id)
+
+
+def _stored(service: Service, session: Session, etag: str) -> Attribution | None:
+    """The verdict of this version as it was made before."""
+    with suppress(ObjectMissingError):
+        stored = service.store.objects.get(keys_of(session).verdict(etag))
+        return Attribution(AttributionStatus.READY, etag, stored, cached=True)
+    return None
 
 
 def _store(service: Service, session: Session, etag: str, body: bytes) -> None:
@@ -95,7 +120,7 @@ def _store(service: Service, session: Session, etag: str, body: bytes) -> None:
 
 def _put_off(service: Service, session: Session) -> Attribution:
     """Have it done elsewhere, unless somebody already does."""
-    if take_lease(service, session) and service.invoke_later is not None:
+    if take_lease(service, session, service.settings.attribute_seconds) and service.invoke_later is not None:
         service.invoke_later(session.attributor_id)
     return Attribution(AttributionStatus.PENDING, retry_after=_RETRY_AFTER)
 

@@ -57,7 +57,8 @@ def judge(service: Service, session: Session, batches: Mapping[str, Batch], engi
     with Attributor(job, engine, events=events) as attributor:
         have = events.spill_ids()
         missing = [batches[name] for name in sorted(batches.keys() - have)]
-        missed = _bring_up(service, session, events, missing, engine)
+        delivered = sum(batches[name].events for name in have)
+        missed = _bring_up(service, session, events, missing, engine, delivered=delivered)
         verdict = attributor.attribute()
     findings = [*verdict.diagnostics, *_crashes(batches.values()), *_old(batches.values(), missed, engine)]
     findings.sort(key=lambda found: (found.rule, found.location, found.error))
@@ -65,8 +66,14 @@ def judge(service: Service, session: Session, batches: Mapping[str, Batch], engi
     return Judged(verdict.model_copy(update={"diagnostics": findings}), len(missing), whole)
 
 
-def _bring_up(
-    service: Service, session: Session, events: EventManager, missing: list[Batch], engine: RuleEngine
+def _bring_up(  # noqa: PLR0913 -- keyword-only beyond the first five
+    service: Service,
+    session: Session,
+    events: EventManager,
+    missing: list[Batch],
+    engine: RuleEngine,
+    *,
+    delivered: int,
 ) -> _Missed:
     """Import what is missing and publish; a pointer that others moved meanwhile is left to them."""
     missed = _Missed()
@@ -76,10 +83,11 @@ def _bring_up(
             if spill.stale:
                 missed.stale.add(spill.batch.observation_id)
                 missed.lost_bodies = missed.lost_bodies or bool(spill.batch.raw)
+            delivered += spill.batch.events
             if not _imported(service, session, events, spill, engine):
                 missed.unreadable.add(spill.batch.observation_id)
         if current is not None and not missed.lost_bodies:
-            current = publish_snapshot(service, current, events, engine.digest)
+            current = publish_snapshot(service, current, events, engine.digest, delivered=delivered)
     return missed
 
 

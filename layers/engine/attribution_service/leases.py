@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["release_lease", "take_lease"]
 
 
-def take_lease(service: Service, session: Session) -> bool:
-    """Whether the work is this caller's: nobody holds the lease, or whoever did let it run out."""
+def take_lease(service: Service, session: Session, seconds: int) -> bool:
+    """Whether the work is this caller's for so long: nobody holds the lease, or whoever did let it run out."""
     now = service.now()
     if session.attributing_until > now:
         return False
     expect = {"generation": session.generation, "attributing_until": session.attributing_until}
-    changes = {"attributing_until": now + service.settings.attribute_seconds}
+    changes = {"attributing_until": now + seconds}
     try:
         service.store.sessions.update(session_pk(session.attributor_id), SESSION_SK, changes, expect=expect)
     except ItemChangedError:

@@ -95,6 +95,8 @@ class Session:
     snapshot: str = ""
     snapshot_n: int = 0
     """How many batches the snapshot holds."""
+    snapshot_events: int = 0
+    """What the receipts of those batches counted together."""
     snapshot_rules: str = ""
     """Digest of the rules that the snapshot was made with."""
     job_ver: int = 0

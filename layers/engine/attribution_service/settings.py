@@ -46,6 +46,10 @@ class Settings:
     """Keep redacted bodies beyond the session for re-attribution, for so many days; 0 keeps none."""
     inline_spills: int = 500
     """``attribute`` reads this many new spills in line; more go to an asynchronous invocation."""
+    inline_events: int = 20_000
+    """``attribute`` does the work of this many new events in line (about two seconds); more is put off as well."""
+    inline_seconds: int = 30
+    """The lease of an attribution in line: longer than that nobody waits for an answer."""
     attribute_seconds: int = 900
     """The lease of an asynchronous attribution: the function's timeout."""
     chunk_batches: int = 40

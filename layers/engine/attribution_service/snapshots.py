@@ -43,9 +43,12 @@ def load_snapshot(service: Service, session: Session, rules_digest: str) -> Even
     return EventManager(rules_digest=rules_digest)
 
 
-def publish_snapshot(service: Service, session: Session, events: EventManager, rules_digest: str) -> Session | None:
+def publish_snapshot(
+    service: Service, session: Session, events: EventManager, rules_digest: str, *, delivered: int
+) -> Session | None:
     """Store the state and point the session at it; the session as it is then, or None when another one was faster.
 
+    ``delivered`` is what the receipts of the batches in it counted.
     Whoever loses removes its own snapshot, whoever wins the one that it replaced.
     """
     held = len(events.spill_ids())
@@ -55,6 +58,7 @@ def publish_snapshot(service: Service, session: Session, events: EventManager, r
         "ver": session.ver + 1,
         "snapshot": key,
         "snapshot_n": held,
+        "snapshot_events": delivered,
         "snapshot_rules": rules_digest,
         "batches": max(held, session.batches),
         "events": events.row_count,

@@ -9,24 +9,19 @@ from typing import TYPE_CHECKING
 from common.application import AUTHOR, application_symptoms, before, general_readings
 from common.evidence import by_line, lines_of, rules_called
 
-from attribution_lib.rule_api import EventType, FilterPriority, Position, StateClass, filter_def
+from attribution_lib.rule_api import EventType, FilterPriority, StateClass, filter_def
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from common.evidence import Line
 
-    from attribution_lib.rule_api import Event, EventStream, FilterContext
+    from attribution_lib.rule_api import Event, EventStream, FilterContext, Position
 
 _LOGGED = re.compile(
     r"\b(?:WARN(?:ING)?|INFO|DEBUG|NOTICE)\b|\[[WI]\d{3,4} |\[[WI] \w+\.\w+:\d+\]|^[WI]\d{4} |Warning: "
 )
 """Levels of warning and below, as logging, glog and c10d print them."""
-_CODE = re.compile(
-    r"(?:^|[\]):>|] ?)\s{2,}(?:raise [A-Za-z_][\w.]*(?:\(|\s*$| from )|assert "
-    r"|(?:self\.)?(?:log|logger|logging|warnings)\.\w+\(|print\(|f?[\"'][^\"']*[\"']?\s*[,)]?\s*$)"
-)
-"""A line of source code as a traceback quotes it, whatever prefix stands before it."""
 _WARNING = re.compile(
     r"(?:^|\]:)\[W\d{3,4} [\d:.]+ |\[W \w+\.cpp:\d+\]|failed call to cuInit: (?:UNKNOWN ERROR|CUDA_ERROR_NO_DEVICE)"
 )
@@ -54,46 +49,6 @@ def demote_insufficient_permissions(context: FilterContext) -> None:
 def _demote_bad_by_symptom(stream: EventStream, symptoms: frozenset[str], rule: str) -> None:
     for event in stream.bad(symptoms):
         stream.demote(event, by=rule)
-
-
-@filter_def("QuotedSourceCode", AUTHOR, priority=FilterPriority.EARLY + 50)
-def quoted_source_code(context: FilterContext) -> None:
-    """A message inside a traceback's line of code is not the message itself: the next real line takes its place.
-
-    `    raise IOError("image file is truncated "` stands two lines above the OSError that counts.
-    """
-    stream = context.event_stream
-    moved = []
-    for event in _quoted(stream):
-        real = next((index for index, sample in enumerate(event.samples) if not _CODE.search(sample.datum)), None)
-        if real is None:
-            stream.demote(event, by="QuotedSourceCode")
-            continue
-        there = _at(event, real)
-        stream.discard(event, by="QuotedSourceCode", explained_by=there)
-        moved.append(there)
-    stream.add_all(moved)
-
-
-def _quoted(stream: EventStream) -> list[Event]:
-    lists = stream.lists(type=EventType.BAD_NODE, source="applog")
-    return [event for events in lists for event in events if "  " in event.datum and _CODE.search(event.datum)]
-
-
-def _at(event: Event, index: int) -> Event:
-    """The event as it stands at another of its sample lines."""
-    sample = event.samples[index]
-    return replace(
-        event,
-        timestamp=sample.timestamp,
-        stream=sample.stream,
-        line_num=sample.line_num,
-        datum=sample.datum,
-        first=Position(sample.timestamp, sample.stream, sample.line_num),
-        context_before=(),
-        context_after=(),
-        derived_from=event.rule,
-    )
 
 
 @filter_def("ExceptionOnlyLogged", AUTHOR, priority=FilterPriority.EARLY + 200)

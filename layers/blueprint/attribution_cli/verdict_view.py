@@ -200,6 +200,8 @@ def _when(row: ChainRow) -> str:
 def _where(row: ChainRow) -> str:
     if row.nodes > 1:
         return counted(row.nodes, "node")
+    if row.ranks > 1:
+        return counted(row.ranks, "rank")
     rank = [f"rank {row.rank}"] if row.rank is not None else []
     return shown(" ".join([row.node, *rank] if row.node else rank))
 
@@ -215,6 +217,11 @@ def _what(row: ChainRow, verdict: EnrichedVerdict) -> Text:
     if nodes and row.node and row.node not in nodes:
         text.append("  (not a node of this job)", style="dim")
     return text
+
+
+def _of_all(source: str, verdict: EnrichedVerdict) -> str:
+    nodes = len(verdict.job["nodes"])
+    return f" of all {nodes} nodes" if nodes > 1 and source != "applog" else ""
 
 
 def _told(chain: Sequence[ChainRow]) -> list[ChainRow]:
@@ -237,7 +244,7 @@ def _alternatives(verdict: EnrichedVerdict) -> list[RenderableType]:
     if verdict.needed_evidence:
         text = Text()
         for need in verdict.needed_evidence:
-            of = f" of {shown(need.node)}" if need.node else ""
+            of = f" of {shown(need.node)}" if need.node else _of_all(need.source, verdict)
             when = f", {need.from_[:16]} to {need.to[:16]}" if need.from_ and need.to else ""
             text.append(f"{need.source}{of}{when}: {need.why}\n")
         text.rstrip()

@@ -20,7 +20,7 @@ from attribution_lib.phases.early import prepare
 from attribution_lib.phases.ending import derive_ending
 from attribution_lib.phases.extract import LineExtractor
 from attribution_lib.phases.identity import identified
-from attribution_lib.phases.metrics import evaluate, summarise
+from attribution_lib.phases.metrics import evaluate, series_outside, summarise
 from attribution_lib.phases.refine import CrashLog, apply_filters, apply_post_outcome, apply_refiners
 from attribution_lib.phases.report import build_verdict
 from attribution_lib.phases.stages import Stage, unwatched
@@ -121,8 +121,9 @@ class Attributor:
         engine, job = self._engine, self._job
         crashes = self._findings()
         kinds = self._known(by_kind(self._events.load()), crashes)
-        summaries = [kinds.pop(kind) for kind in list(kinds) if kind[0] == EventType.METRIC]
-        prepared = prepare(kinds, job, engine, made=self._made(list(chain.from_iterable(summaries))))
+        of_metrics = [kinds.pop(kind) for kind in list(kinds) if kind[0] == EventType.METRIC]
+        summaries = list(chain.from_iterable(of_metrics))
+        prepared = prepare(kinds, job, engine, made=self._made(summaries))
         stream = prepared.stream
         watch(Stage.EXTRACTED, stream)
         apply_filters(stream, job, engine, crashes)
@@ -138,7 +139,7 @@ class Attributor:
             engine=engine,
             choice=choice,
             collections=collect(stream, job, engine, crashes),
-            totals=self._totals(prepared.outside_window),
+            totals=self._totals(prepared.outside_window + series_outside(summaries, job)),
             based_on=self._based_on(),
             crashes=crashes,
             staged_hits=prepared.staged_hits,

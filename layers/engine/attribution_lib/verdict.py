@@ -124,6 +124,7 @@ class ChainRow(_Model):
     node: str | None
     nodes: int
     rank: int | None
+    ranks: int
     symptom: str
     state: SymptomState
     explained_by: str | None
@@ -144,6 +145,7 @@ class EvidenceTotals(_Model):
     by_source: dict[str, int]
     """{source: lines}; metric sources count series."""
     outside_window: int
+    """Occurrences of symptoms, and series, that lie wholly before or after the job: they decide nothing."""
     truncated_lines: int
     redacted: int
 

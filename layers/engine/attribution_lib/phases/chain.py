@@ -170,6 +170,7 @@ def _chain_row(told: Telling, root: Event | None) -> ChainRow:
         node=head.node,
         nodes=len(told.nodes),
         rank=head.rank,
+        ranks=told.ranks,
         symptom=head.symptom or "",
         state=_state(head, root),
         explained_by=head.explained_by.symptom if head.explained_by else None,

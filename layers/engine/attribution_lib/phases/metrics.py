@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from attribution_lib.rules.model import MetricRule
     from attribution_lib.rules.registry import GeneratedSymptomRegistry
 
-__all__ = ["evaluate", "summarise"]
+__all__ = ["evaluate", "series_outside", "summarise"]
 
 _NODE_LABELS = ("Hostname", "node", "instance")
 _DEVICE_LABELS = ("gpu", "device")
@@ -77,6 +77,13 @@ def evaluate(
                 if made is not None and made.symptom in registry:
                     found.append(made)
     return found
+
+
+def series_outside(summaries: Iterable[Event], job: JobInfo) -> int:
+    """How many series have no sample inside the job's window: what they tell decides nothing."""
+    low, high = _window(job)
+    ends = ((event.payload["first"][0], event.payload["last"][0]) for event in summaries)
+    return sum((low is not None and last < low) or (high is not None and first > high) for first, last in ends)
 
 
 def _summary_event(observation: Observation, name: str, payload: dict[str, Any]) -> Event:

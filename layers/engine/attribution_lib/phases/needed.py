@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attribution_lib.observation import Source
 from attribution_lib.phases.times import rfc3339
-from attribution_lib.taxonomy import Confidence, SubDomain, sub_domain_of
+from attribution_lib.taxonomy import Confidence, Outcome, SubDomain, sub_domain_of
 from attribution_lib.verdict import NeededEvidence
 
 if TYPE_CHECKING:
@@ -41,13 +41,23 @@ def needed_evidence(job: JobInfo, choice: OutcomeChoice, read: Collection[str]) 
     if sub_domain_of(choice.outcome) not in _UNDECIDED and choice.confidence is not Confidence.LOW:
         return []
     start, end = _window(job, choice.root)
-    place = (choice.root.node if choice.root is not None else None) or job.failed_node
+    place = _place(job, choice)
     return [
         NeededEvidence(source=source.value, node=asked, **{"from": rfc3339(start)}, to=rfc3339(end), why=why)
         for source, why in _WHY.items()
         if source.value not in read
         for asked in (choice.suspects[:_SUSPECTS_ASKED] if source in _OF_NODES and choice.suspects else [place])
     ]
+
+
+def _place(job: JobInfo, choice: OutcomeChoice) -> str | None:
+    """The one node to ask about; None: all nodes of the job.
+
+    Who waited in vain for a peer and says so stands on a healthy node as a rule.
+    """
+    if choice.outcome is Outcome.COMMUNICATION_FAILURE and len(job.nodes) != 1:
+        return job.failed_node
+    return (choice.root.node if choice.root is not None else None) or job.failed_node
 
 
 def _window(job: JobInfo, root: Event | None) -> tuple[int | None, int | None]:

@@ -1,0 +1,90 @@
+"""Words that only look like a failure: source code as a traceback shows it, and messages that somebody quotes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from common.application import AUTHOR
+
+from attribution_lib.rule_api import EventType, FilterPriority, Outcome, Position, SubDomain, filter_def
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from attribution_lib.rule_api import Event, EventStream, FilterContext, GeneratedSymptomRegistry
+
+_CODE = re.compile(
+    r"(?:^|[\]):>|] ?)\s{2,}(?:raise [A-Za-z_][\w.]*(?:\(|\s*$| from )|assert "
+    r"|(?:self\.)?(?:log|logger|logging|warnings)\.\w+\(|print\(|f?[\"'][^\"']*[\"']?\s*[,)]?\s*$)"
+)
+"""A line of source code as a traceback quotes it, whatever prefix stands before it."""
+_SPOKEN_OF = re.compile(
+    r"(?:\bgrep\b[^'\"`]*|\b(?:search|look|check|scan|watch|grep)\w* (?:[\w./-]+ ){0,3}for"
+    r"|\bsignatures?|\bpatterns?|\bregex|\byou (?:see|get|find|hit)|\b(?:such|known) as|\be\.g\.|\bfor example"
+    r"|\bprintf?\(f?|\becho(?: -\w+)?)[ :=,]*['\"`]"
+    r"|(?:->|=>|:) *(?:0|no) (?:match|hit|occurrence)|\bnot found in (?:the )?(?:dmesg|syslog|\w*log)\b",
+    re.IGNORECASE,
+)
+"""A message in quotation marks behind a word of searching or advising, or a search that says that it found nothing."""
+_OF_DRIVERS = (Outcome.GPU_DRIVER, Outcome.FABRIC_SOFTWARE, Outcome.HOST_OS, Outcome.APPLICATION_GPU_FAULT)
+"""What drivers and kernels say beside faults of parts."""
+
+
+@filter_def("QuotedSourceCode", AUTHOR, priority=FilterPriority.EARLY + 50)
+def quoted_source_code(context: FilterContext) -> None:
+    """A message inside a traceback's line of code is not the message itself: the next real line takes its place.
+
+    `    raise IOError("image file is truncated "` stands two lines above the OSError that counts.
+    """
+    stream = context.event_stream
+    lists = stream.lists(type=EventType.BAD_NODE, source="applog")
+    shown = (event for events in lists for event in events if "  " in event.datum)
+    _give_way(stream, shown, _CODE, by="QuotedSourceCode")
+
+
+@filter_def("MessageSpokenOf", AUTHOR, priority=FilterPriority.EARLY + 60)
+def message_spoken_of(context: FilterContext) -> None:
+    """A program that searches a log for a message, or advises what to do about it, has not met it.
+
+    `INFO preflight: grep dmesg for 'NVRM: Xid (PCI:0000:9a:00): 79' -> 0 matches` is said by healthy nodes.
+    """
+    stream = context.event_stream
+    of_machines = [name for name in sorted(stream.symptoms() - {None}) if _is_of_a_machine(name, context.registry)]
+    lists = stream.lists(type=EventType.BAD_NODE, symptom=of_machines, source="applog")
+    _give_way(stream, (event for events in lists for event in events), _SPOKEN_OF, by="MessageSpokenOf")
+
+
+def _is_of_a_machine(symptom: str, registry: GeneratedSymptomRegistry) -> bool:
+    return registry.sub_domain(symptom) is SubDomain.HARDWARE or registry.get(symptom).outcome in _OF_DRIVERS
+
+
+def _give_way(stream: EventStream, events: Iterable[Event], quoting: re.Pattern[str], *, by: str) -> None:
+    """Events whose line only quotes give way to the first of their lines that does not, if there is one."""
+    moved = []
+    for event in [event for event in events if quoting.search(event.datum)]:
+        real = next((index for index, sample in enumerate(event.samples) if not quoting.search(sample.datum)), None)
+        if real is None:
+            stream.demote(event, by=by)
+            continue
+        there = _at(event, real)
+        stream.discard(event, by=by, explained_by=there)
+        moved.append(there)
+    stream.add_all(moved)
+
+
+def _at(event: Event, index: int) -> Event:
+    """The event as it stands at another of its sample lines."""
+    sample = event.samples[index]
+    return replace(
+        event,
+        timestamp=sample.timestamp,
+        stream=sample.stream,
+        line_num=sample.line_num,
+        datum=sample.datum,
+        first=Position(sample.timestamp, sample.stream, sample.line_num),
+        context_before=(),
+        context_after=(),
+        derived_from=event.rule,
+    )

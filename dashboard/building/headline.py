@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from attribution_lib.taxonomy import Outcome, SubDomain
 from attribution_service.result import EvidenceStatus
+from attribution_service.vendor_actions import in_words
 from dashboard.building.words import CERTAINTY, ENDINGS, OWNERS, counted, listed, outcome_words, symptom_words
 from dashboard.contexts.verdict import Headline
 
@@ -76,14 +77,16 @@ def _certainty(verdict: EnrichedVerdict) -> str:
 def _next_step(verdict: EnrichedVerdict) -> str:
     root, nodes = verdict.root_cause, [bad.node for bad in verdict.bad_nodes]
     if verdict.sub_domain is SubDomain.NONE:
-        return "Nothing."
+        if not verdict.alternatives:
+            return "Nothing."
+        return f"See whether it hung before it was stopped: {symptom_words(verdict.alternatives[0].symptom)}."
     steps = []
     if nodes:
         names = listed(nodes, verdict.bad_nodes_total, _NODES_SHOWN)
         sure = verdict.sub_domain is not SubDomain.AMBIGUOUS
         steps.append(f"Take {names} out and inspect." if sure else f"Look at {names} before more jobs run there.")
     if root is not None and root.recommended_action:
-        steps.append(f"The vendor says: {root.recommended_action.removeprefix('vendor: ')}.")
+        steps.append(f"The vendor says: {in_words(root.recommended_action)}.")
     if root is not None:
         steps += _from_docs(root)
     if not steps and verdict.sub_domain in _WHO:

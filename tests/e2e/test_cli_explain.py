@@ -32,7 +32,8 @@ PAGE = """\
 Root evidence  syslog.log:1  rule XID (rules/xid.toml:LINE)
   Jul  1 09:02:41 node07 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', GPU has fallen off
   the bus.
-  2026-07-01T09:02:41.000000Z · node node07 · device 0000:3b:00 · vendor: RESTART_BM
+  2026-07-01T09:02:41.000000Z · node node07 · device 0000:3b:00 · vendor: RESTART_BM (restart the
+  machine itself, not a VM alone)
   (what the catalog says)
 Bad nodes
   node07  bears the root symptom: XID-79-GPU_HAS_FALLEN_OFF_THE_BUS, 1 fault event there in all
@@ -51,7 +52,7 @@ def test_a_verdict_is_one_page(case: Path) -> None:
     assert result.exit_code == 0
     page = "\n".join(line.rstrip() for line in result.stdout.splitlines()) + "\n"
     page = re.sub(r"xid\.toml:\d+", "xid.toml:LINE", page)
-    assert re.sub(r"(?<=RESTART_BM\n).*?(?=Bad nodes)", "  (what the catalog says)\n", page, flags=re.DOTALL) == PAGE
+    assert re.sub(r"(?<=VM alone\)\n).*?(?=Bad nodes)", "  (what the catalog says)\n", page, flags=re.DOTALL) == PAGE
 
 
 def test_json_has_the_contracts_keys_and_says_where_the_root_line_stands(case: Path) -> None:
@@ -215,6 +216,14 @@ def test_the_page_says_which_step_is_of_a_node_outside_the_job(tmp_path: Path) -
     options = ["syslog.log", "--state", "FAILED", "--nodes"]
     assert "(not a node of this job)" in explain(*options, "node12").stdout
     assert "(not a node of this job)" not in explain(*options, "node07,node12").stdout
+
+
+def test_a_step_of_many_ranks_names_their_number_not_the_first(tmp_path: Path) -> None:
+    lost = "[rank{0}]:[E ProcessGroupNCCL.cpp:616] [Rank {0}] Watchdog caught collective operation timeout: W"
+    (tmp_path / "a.log").write_text("".join(lost.format(rank) + "\n" for rank in range(7)))
+    page = explain("a.log", "--state", "FAILED", "--nodes", "node[01-04]").stdout
+    assert "7 ranks" in page
+    assert "syslog of all 4 nodes" in page
 
 
 def test_the_page_of_loose_files_says_how_many_they_are(tmp_path: Path) -> None:

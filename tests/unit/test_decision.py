@@ -80,8 +80,14 @@ def test_undecided_verdicts_ask_for_the_sources_nobody_gave(engine: RuleEngine) 
     assert [need.source for need in verdict.needed_evidence] == ["syslog", "scheduler", "node_metrics"]
 
 
+def test_who_waits_for_a_peer_is_not_the_one_node_to_ask_about(engine: RuleEngine) -> None:
+    waiting = applog("PEER GONE", node="n1")
+    assert {need.node for need in verdict_of(engine, waiting, nodes=["n1", "n2"]).needed_evidence} == {None}
+    assert {need.node for need in verdict_of(engine, waiting, nodes=["n1"]).needed_evidence} == {"n1"}
+
+
 def test_what_is_asked_for_is_of_the_time_around_the_root_symptom(engine: RuleEngine) -> None:
-    verdict = verdict_of(engine, applog("2026-06-01T03:00:00Z PEER GONE", node="n1"))
+    verdict = verdict_of(engine, applog("2026-06-01T03:00:00Z PEER GONE", node="n1"), nodes=["n1"])
     assert {(need.from_, need.to) for need in verdict.needed_evidence} == {
         ("2026-06-01T02:30:00.000000Z", "2026-06-01T03:05:00.000000Z")
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from attribution_lib.attributor import Attributor
-from attribution_lib.observation import LogEntries, Observation, ObservationFormat, Source
+from attribution_lib.observation import LogEntries, MetricSeries, Observation, ObservationFormat, Source
 from attribution_lib.taxonomy import Outcome
 from engine_kit import applog, engine_of, job, syslog, verdict_of
 
@@ -36,6 +36,13 @@ name = "Killed"
 match_re = 'killing JobId=(?P<job_id>\d+)'
 emit = { type = "bad_node", symptom = "Job killed" }
 sources = ["scheduler"]
+[[metric_extractor]]
+name = "Hot"
+metric = "gpu_temperature"
+reduce = "max"
+op = ">"
+value = 200
+emit = { type = "bad_node", symptom = "Part broke" }
 """
 WINDOW = {"start": "2026-06-01T03:00:00Z", "end": "2026-06-01T04:00:00Z"}
 
@@ -122,6 +129,14 @@ def test_what_lies_outside_the_window_is_not_this_jobs_failure(engine: RuleEngin
     assert verdict.outcome is Outcome.UNKNOWN
     assert verdict.evidence.outside_window == 1
     assert verdict.chain == []
+
+
+def test_series_outside_the_window_are_counted_like_lines(engine: RuleEngine) -> None:
+    labels = {"__name__": "gpu_temperature", "Hostname": "n1"}
+    times = {"0": 1780282800, "1": 1780369200}
+    series = [MetricSeries({**labels, "gpu": gpu}, [(at * 1_000_000, 95.0)]) for gpu, at in times.items()]
+    matrix = Observation(Source.NODE_METRICS, ObservationFormat.PROMETHEUS_MATRIX, stream="m.json", series=series)
+    assert verdict_of(engine, matrix, **WINDOW).evidence.outside_window == 1
 
 
 def test_a_row_that_began_before_the_window_starts_at_its_first_line_inside(engine: RuleEngine) -> None:

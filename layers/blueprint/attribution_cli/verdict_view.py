@@ -15,6 +15,7 @@ from rich.text import Text
 from attribution_cli.coverage_view import counted, coverage, indented
 from attribution_lib.taxonomy import Outcome
 from attribution_lib.text.escape import shown
+from attribution_service.vendor_actions import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,7 +144,8 @@ def _root(verdict: EnrichedVerdict) -> list[RenderableType]:
     head.append(f"  rule {root.rule}" + (f" ({root.rule_location})" if root.rule_location else ""), style="dim")
     cut = "…" if len(root.evidence) > _LINE_SHOWN else ""
     text = Text(shown(root.evidence[:_LINE_SHOWN]) + cut)
-    details = [part for part in (root.timestamp or "", *place, root.recommended_action or "") if part]
+    advice = f"vendor: {in_words(root.recommended_action)}" if root.recommended_action else ""
+    details = [part for part in (root.timestamp or "", *place, advice) if part]
     if details:
         text.append("\n" + shown(" · ".join(details)), style="dim")
     if root.docs:

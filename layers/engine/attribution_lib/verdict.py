@@ -124,7 +124,8 @@ class ChainRow(_Model):
     node: str | None
     nodes: int
     rank: int | None
-    ranks: int
+    ranks: int = 0
+    """How many ranks say so, as far as the lines name them; 0 in verdicts of earlier versions."""
     symptom: str
     state: SymptomState
     explained_by: str | None

@@ -36,11 +36,6 @@ JOB_LAUNCHERS = ("slurmd", "docker", "containerd", "crio", "kubelet", "k3s", "pb
 SIGN_OF_FAILURE = 300
 """Symptoms below this rank are echoes and noise."""
 TEARDOWN_SECONDS = 30
-LOCKUPS = ("Soft lockup", "Hard lockup", "RCU stall", "Hung kernel task")
-STUCK_IN_DRIVER = "Task stuck in the GPU driver"
-STACK_SECONDS = 5
-STACK_LINES = 60
-"""A stack trace stands so close below the line that it belongs to."""
 CONTAINED_ERROR = "cudaErrorContained"
 DOMAIN_SECONDS = 10
 FABRIC_MANAGER_DOWN = "Fabric manager not running"
@@ -150,40 +145,6 @@ def _same_kill(event: Event, limit: Event) -> bool:
     if all(pids):
         return pids[0] == pids[1]
     return event.payload.get("process") == limit.payload.get("process")
-
-
-@filter_def(name="StackOfStuckTask", author=AUTHOR, priority=FilterPriority.STANDARD)
-def keep_driver_stacks_of_stuck_tasks(context: FilterContext) -> None:
-    """The kernel prints stacks for many reasons: frames of the GPU driver count below a hung task or a lockup only.
-
-    The line that names the stuck task is what is shown; the frame below it tells whose lock it waits for.
-    """
-    stream = context.event_stream
-    stuck = _by_node(stream.bad(LOCKUPS))
-    told: dict[int, Event] = {}
-    for frame in stream.bad([STUCK_IN_DRIVER]):
-        head = next((event for event in stuck.get(frame.node, ()) if _stack_belongs(frame, event)), None)
-        if head is None:
-            stream.discard(frame, by="StackOfStuckTask")
-            continue
-        if id(head) not in told:
-            told[id(head)] = stream.emit(
-                event_type=head.event_type,
-                rule="StackOfStuckTask",
-                derived_from=head,
-                symptom=STUCK_IN_DRIVER,
-                payload={**head.payload, **frame.payload},
-            )
-        stream.discard(frame, by="StackOfStuckTask", explained_by=told[id(head)])
-
-
-def _stack_belongs(frame: Event, stuck: Event) -> bool:
-    times = frame.first.timestamp, stuck.first.timestamp
-    if times[0] is not None and times[1] is not None:
-        last = stuck.last.timestamp or times[1]
-        return times[1] - STACK_SECONDS * _MICROSECONDS <= times[0] <= last + STACK_SECONDS * _MICROSECONDS
-    below = (frame.line_num or 0) - (stuck.line_num or 0)
-    return frame.stream == stuck.stream and 0 < below <= STACK_LINES
 
 
 @filter_def(name="FabricManagerNotNeeded", author=AUTHOR, priority=FilterPriority.STANDARD)

@@ -1,12 +1,27 @@
-"""What the kernel records of processes that are not the job's: the host's own daemons and agents."""
+"""What the kernel of a node tells: crashes of the host's own daemons, and whose stack it prints."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from attribution_lib.rule_api import FilterContext, FilterPriority, filter_def
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from attribution_lib.rule_api import Event
+
 AUTHOR = "attribution maintainers"
+LOCKUPS = ("Soft lockup", "Hard lockup", "RCU stall", "Hung kernel task")
+STUCK_IN_DRIVER = "Task stuck in the GPU driver"
+OTHER_STACKS = ("Kernel warning", "Kernel oops")
+"""Reports of the kernel that print a stack of their own."""
+STACK_SECONDS = 5
+STACK_LINES = 60
+"""A stack trace stands so close below the line that it belongs to."""
+_FAR_ABOVE = -STACK_LINES - 1
+_MICROSECONDS = 1_000_000
 _DAEMON = re.compile(
     r"nv-hostengine|dcgm-exporter|nvidia-persiste|(?:node|process|blackbox)_exporte|prometheus|promtail|telegraf|collectd"
     r"|fluent-?bit|fluentd|filebeat|vector|zabbix_\w+|gmond|snmpd|smartd|ipmi\w+|rasdaemon|mcelog|irqbalance|tuned|auditd"
@@ -29,3 +44,60 @@ def demote_crashes_of_the_hosts_daemons(context: FilterContext) -> None:
 
 def _is_daemon(process: str | None) -> bool:
     return process is not None and _DAEMON.fullmatch(process) is not None
+
+
+@filter_def(name="StackOfStuckTask", author=AUTHOR, priority=FilterPriority.STANDARD)
+def keep_driver_stacks_of_stuck_tasks(context: FilterContext) -> None:
+    """The kernel prints stacks for many reasons: frames of the GPU driver count below a hung task or a lockup only.
+
+    The line that names the stuck task is what is shown; the frame below it tells whose lock it waits for.
+    """
+    stream = context.event_stream
+    frames = stream.bad([STUCK_IN_DRIVER])
+    if not frames:
+        return
+    stuck = _on_node(stream.bad(LOCKUPS))
+    others = _on_node(stream.events(symptom=OTHER_STACKS))
+    told: dict[int, Event] = {}
+    for frame in frames:
+        heads = [event for event in stuck.get(frame.node, ()) if _stack_belongs(frame, event)]
+        head = max(heads, key=lambda event: _line_above(frame, event), default=None)
+        if head is None or _other_stack(frame, head, others.get(frame.node, ())):
+            stream.discard(frame, by="StackOfStuckTask")
+            continue
+        if id(head) not in told:
+            told[id(head)] = stream.emit(
+                event_type=head.event_type,
+                rule="StackOfStuckTask",
+                derived_from=head,
+                symptom=STUCK_IN_DRIVER,
+                payload={**head.payload, **frame.payload},
+            )
+        stream.discard(frame, by="StackOfStuckTask", explained_by=told[id(head)])
+
+
+def _stack_belongs(frame: Event, stuck: Event) -> bool:
+    times = frame.first.timestamp, stuck.first.timestamp
+    if times[0] is not None and times[1] is not None:
+        last = stuck.last.timestamp or times[1]
+        return times[1] - STACK_SECONDS * _MICROSECONDS <= times[0] <= last + STACK_SECONDS * _MICROSECONDS
+    return (frame.line_num or 0) - _line_above(frame, stuck) <= STACK_LINES
+
+
+def _line_above(frame: Event, head: Event) -> int:
+    """The line of ``head`` where it stands at or above ``frame`` in the same stream, else far away."""
+    line = head.line_num or 0
+    return line if head.stream == frame.stream and line <= (frame.line_num or 0) else _FAR_ABOVE
+
+
+def _other_stack(frame: Event, stuck: Event, others: Iterable[Event]) -> bool:
+    """A warning or an oops that stands closer above the frame than the stuck task owns the frame."""
+    above = max((_line_above(frame, event) for event in others), default=_FAR_ABOVE)
+    return above > _line_above(frame, stuck) and (frame.line_num or 0) - above <= STACK_LINES
+
+
+def _on_node(events: Iterable[Event]) -> dict[str | None, list[Event]]:
+    found: dict[str | None, list[Event]] = {}
+    for event in events:
+        found.setdefault(event.node, []).append(event)
+    return found

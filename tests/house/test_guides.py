@@ -14,12 +14,15 @@ from click.testing import CliRunner
 
 from attribution_blueprint.settings import read_configuration
 from attribution_cli.main import main
+from attribution_cli.serve import serve  # noqa: F401 -- its module brings all that a server may say
+from attribution_service.http.problems import slugs
 from attribution_service.settings import Settings
 from attribution_service.verdict_database import VerdictDatabase
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "use-cases.md").read_text(encoding="utf-8")
 OPERATORS = (ROOT / "docs" / "operator-guide.md").read_text(encoding="utf-8")
+REST = (ROOT / "docs" / "rest-api.md").read_text(encoding="utf-8")
 SETTINGS = {name: value for name, value in asdict(Settings()).items() if isinstance(value, bool | int | str)}
 
 
@@ -58,3 +61,8 @@ def test_a_query_of_a_guide_is_answered(query: str, tmp_path: Path) -> None:
 def test_a_setting_of_the_service_is_in_the_operators_guide_with_its_default(name: str, default: object) -> None:
     shown = f" {default} ".lower() if default != "" else " "
     assert f"| `ATTRIBUTION_{name.upper()}` |{shown}|" in OPERATORS.replace("`false`", "false")
+
+
+def test_every_problem_is_in_the_guide_to_the_api_with_its_status() -> None:
+    told = {slug: int(status) for slug, status in re.findall(r"`([a-z-]+)`(?: \| |\s\()(\d{3})(?: \||\))", REST)}
+    assert told == {slug: status for slug, (status, _) in slugs().items()}

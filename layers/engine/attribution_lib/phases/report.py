@@ -53,7 +53,7 @@ def build_verdict(  # noqa: PLR0913 -- a verdict is made of exactly these parts,
     staged_hits: Mapping[str, int],
     version: str,
 ) -> Verdict:
-    """The raw verdict of ENGINE §10."""
+    """The raw verdict: what was decided, what it rests on, and what became of everything else."""
     root = shown_event(stream, choice)
     blamed = _blamed(stream, job, engine, choice)
     told = story(stream, root)

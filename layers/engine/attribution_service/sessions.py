@@ -12,21 +12,22 @@ from attribution_service.cleanup import remove_generation
 from attribution_service.errors import DuplicateSessionError, InvalidRequestError, NotFoundError, StoreError
 from attribution_service.jobs import build_job, dump_job, load_job, merged_job
 from attribution_service.live import keys_of, live_session, stored_session
-from attribution_service.model import SessionPage, SessionView
+from attribution_service.model import SessionPage, SessionQuery, SessionView
 from attribution_service.paging import page_limit, walk
 from attribution_service.ports import ItemChangedError, ItemExistsError, ObjectExistsError, ObjectMissingError
 from attribution_service.records import CLUSTERS_PK, SESSION_SK, Session, session_pk
+from attribution_service.service import EVERYTHING
 from attribution_service.times import rfc3339
 from attribution_service.ulids import new_ulid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from attribution_lib.job.model import JobInfo
-    from attribution_service.model import OpenRequest, SessionQuery
+    from attribution_service.model import OpenRequest
     from attribution_service.service import Caller, Service
 
-__all__ = ["delete_session", "describe_session", "list_sessions", "open_session", "update_job"]
+__all__ = ["delete_session", "describe_session", "every_session", "list_sessions", "open_session", "update_job"]
 
 _TRIES = 20
 
@@ -67,6 +68,18 @@ def list_sessions(service: Service, caller: Caller, query: SessionQuery) -> Sess
         limit=page_limit(query.limit, service.settings.limits),
     )
     return SessionPage(sessions=[_view(service, Session.of(item), None) for item in items], cursor=cursor)
+
+
+def every_session(service: Service) -> Iterator[SessionView]:
+    """Every open session of every cluster; read page by page."""
+    cursor = None
+    while True:
+        query = SessionQuery(cursor=cursor, limit=service.settings.limits.page_max)
+        page = list_sessions(service, EVERYTHING, query)
+        yield from page.sessions
+        cursor = page.cursor
+        if cursor is None:
+            return
 
 
 def callers_clusters(service: Service, caller: Caller, cluster: str | None) -> list[str]:

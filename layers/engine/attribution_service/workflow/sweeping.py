@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from attribution_service.errors import NotFoundError
-from attribution_service.model import SessionQuery
 from attribution_service.run_records import RowStatus, RunRow, RunState
 from attribution_service.run_rows import RunRows
-from attribution_service.service import EVERYTHING
-from attribution_service.sessions import list_sessions
+from attribution_service.sessions import every_session
 from attribution_service.times import rfc3339
 from attribution_service.workflow.sessions import CleanupTask, cleanup_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from attribution_service.model import SessionView
     from attribution_service.service import Service
@@ -61,7 +59,7 @@ class Execution:
 
 def sweep_execution(service: Service, execution: str, *, run_id: str, status: str) -> Swept:
     """Remove what one execution opened, and keep a row of each context: it failed, unless a better row is there."""
-    left = [view for view in _open_sessions(service) if view.opened_by == execution]
+    left = [view for view in every_session(service) if view.opened_by == execution]
     for view in left:
         _remove(service, view, run_id, status)
     return Swept(sessions=[view.attributor_id for view in left])
@@ -90,26 +88,13 @@ def close_run(service: Service, run_id: str, *, runner: str, status: str) -> str
 def sweep_lost(service: Service, describe: Callable[[str], Execution]) -> Swept:
     """The same for every execution that is over without anybody having heard of it, or whose own cleanup failed."""
     old = [
-        view
-        for view in _open_sessions(service)
-        if view.opened_by.startswith(_ARN) and view.age_seconds > _YOUNG_SECONDS
+        view for view in every_session(service) if view.opened_by.startswith(_ARN) and view.age_seconds > _YOUNG_SECONDS
     ]
     known = {execution: describe(execution) for execution in sorted({view.opened_by for view in old})}
     left = [view for view in old if not known[view.opened_by].running]
     for view in left:
         _remove(service, view, known[view.opened_by].run_id, known[view.opened_by].status)
     return Swept(sessions=[view.attributor_id for view in left])
-
-
-def _open_sessions(service: Service) -> Iterator[SessionView]:
-    cursor = None
-    while True:
-        query = SessionQuery(cursor=cursor, limit=service.settings.limits.page_max)
-        page = list_sessions(service, EVERYTHING, query)
-        yield from page.sessions
-        cursor = page.cursor
-        if cursor is None:
-            return
 
 
 def _remove(service: Service, view: SessionView, run_id: str, status: str) -> None:

@@ -50,14 +50,15 @@ class RunRows:
         return cls(store.verdicts, clock)
 
     def begin(self, run_id: str, *, source: str = "", runner: str = "") -> RunRecord:
-        """Note that a run begins. One that began before goes on, by ``runner``; its start stays."""
+        """Note that a run begins. One that began before goes on, by ``runner`` if given; its start stays."""
         record = RunRecord(run_id=run_id, started_at=rfc3339(self.clock()), source=source, runner=runner)
         with suppress(ItemExistsError):
             self.table.put(self._item(record, _pk(run_id), _RECORD), if_absent=True)
         found = self.record(run_id)
         pointer = {"pk": _RUNS, "sk": f"{found.started_at}#{run_id}", "run_id": run_id, "ttl": self._ttl()}
         self.table.put(pointer)
-        if found.state is not RunState.RUNNING or found.runner != runner:
+        runner = runner or found.runner
+        if (found.state, found.runner) != (RunState.RUNNING, runner):
             changes = {"state": RunState.RUNNING.value, "ended_at": None, "runner": runner}
             self.table.update(_pk(run_id), _RECORD, changes, expect={})
         return self.record(run_id)

@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+WORKERS ?= auto
 DEMO := $(addprefix samples/cases/,xid79-gpu-at-95c nvswitch-sxid-then-xid74-and-gsp-timeouts assertion-error-other-ranks-tcpstore-flag-warnings)
 
 .PHONY: help install demo test lint bench evaluate docs clean
@@ -40,9 +41,9 @@ lint: $(STAMP) ## formatting, lint, types, import direction, file sizes, rules
 	$(BIN)/attribution connectors --docs docs/reference/configuration.md --check
 	$(BIN)/python scripts/write_dashboard_schemas.py --check
 
-test: lint ## every test that needs no extra server
+test: lint ## every test that needs no extra server, a file of them on each processor (WORKERS=0: in one process)
 	$(BIN)/attribution rules test
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=loadfile
 
 torture: $(STAMP) ## a long run of concurrent sessions with crashes over the local store
 	$(BIN)/python tests/service_torture.py --operations 200000

@@ -16,8 +16,8 @@ LAYER = Path(__file__).parents[2] / "layers" / "engine"
 OURS = {"attribution_lib", "attribution_service"}
 OF_THE_RUNTIME = {"boto3", "botocore", "urllib3"}
 """What Lambda's own environment brings."""
-LOCAL_ONLY = {"sqlite-utils"}
-"""What only one machine's database of verdicts needs; a test of the handlers holds that none of them imports it."""
+LOCAL_ONLY = {"sqlite-utils", "zstandard"}
+"""What only one machine has: its database of verdicts, which no handler imports (a test holds that), and an extra."""
 
 
 def third_party() -> set[str]:

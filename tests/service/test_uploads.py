@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import io
 import json
+import lzma
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import zstandard
 
 from attribution_lib.observation import ObservationFormat, Source
+from attribution_lib.parsing.limits import Limits
 from attribution_service.errors import (
     DuplicateObservationError,
     InvalidRequestError,
@@ -76,6 +80,62 @@ def test_text_is_read_slab_by_slab_with_its_line_numbers(small: World, *, packed
     root = small.verdict()["root_cause"]
     assert (root["symptom"], root["line_num"], root["stream"]) == ("Part broke", 1101, "big.log")
     assert small.verdict()["evidence"]["lines"] == 1502
+
+
+PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstandard.compress}
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_whatever_compresses_logs_is_unpacked(small: World, packer: str) -> None:
+    pack = PACKERS[packer]
+    receipt = upload(small, pack(log(1000) + b"PART BROKE\n") + pack(log(500)))
+    assert (receipt.lines, receipt.events) == (1501, 1)
+
+
+NOISE = b"".join(hashlib.sha256(b"%d" % number).digest() for number in range(1000))
+"""Bytes that do not compress, and are no text."""
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_compressed_data_that_is_cut_off_is_refused(small: World, packer: str) -> None:
+    with pytest.raises(InvalidRequestError, match=f"{packer} data is cut off"):
+        upload(small, PACKERS[packer](NOISE.hex().encode())[:-10])
+
+
+@pytest.mark.parametrize("packer", ["gzip", "bzip2", "xz"])  # zstd writes no checksum unless it is asked to
+def test_compressed_data_that_is_damaged_is_refused(small: World, packer: str) -> None:
+    data = PACKERS[packer](NOISE.hex().encode())
+    with pytest.raises(InvalidRequestError, match=f"damaged {packer} data"):
+        upload(small, data[:20_000] + b"\xff" * 8 + data[20_008:])
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_compressed_data_that_becomes_too_long_is_refused(world: World, packer: str) -> None:
+    world.with_settings(limits=ServiceLimits(observation=Limits(upload_bytes=100_000)))
+    world.open()
+    with pytest.raises(TooLargeError, match="unpacked"):
+        upload(world, PACKERS[packer](bytes(100_001)))
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (NOISE, "binary data"),
+        (b"PK\x03\x04" + bytes(100), "ZIP archive"),
+        (gzip.compress(b"x" * 257 + b"ustar"), "tar archive"),
+        (b"\x7fELF" + bytes(100), "core dump"),
+    ],
+    ids=["random", "zip", "tar.gz", "core"],
+)
+def test_what_is_no_log_is_refused_and_said_to_be_none(small: World, data: bytes, what: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        upload(small, data)
+    assert what in caught.value.extras["faults"][0]["problem"]
+    assert small.verdict()["based_on"]["batches"] == 0
+
+
+def test_a_log_with_runs_of_nul_and_colours_is_a_log(small: World) -> None:
+    assert upload(small, bytes(4096) + b"\n\x1b[31mPART BROKE\x1b[0m\r\n").events == 1
 
 
 def test_an_upload_says_the_same_as_the_lines_sent_inline(small: World) -> None:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from attribution_blueprint.errors import EvidenceError
 from attribution_blueprint.evidence_files import read_file, read_stream
-from attribution_blueprint.packed import PACKED_SUFFIXES
 from attribution_lib.errors import JobError, ObservationError
 from attribution_lib.job.builder import JobInfoBuilder
 from attribution_lib.observation import Observation, ObservationFormat, Source
 from attribution_lib.observation_parse import parse_matrix
+from attribution_lib.parsing.packed import PACKED_SUFFIXES
 from attribution_lib.redaction import redact
 from attribution_service.result import ConnectorReport, ConnectorStatus
 

@@ -10,8 +10,8 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attribution_blueprint.errors import CollectError
-from attribution_blueprint.packed import DAMAGED, packing_of, unpacked
+from attribution_lib.parsing.packed import DamagedError, NoZstdError, inflated, packing_of
+from attribution_lib.text.no_log import no_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,14 +25,6 @@ _BLOCK = 1 << 20
 _PIPE_GRACE_MS = 1_000
 """A writer that was started together with us may come a moment later."""
 _TOO_LARGE = "holds more than {0}; expected at most {0} a file: give its end: tail -c {1} FILE | attribution explain -"
-_NO_LOGS = (
-    (0, b"PK\x03\x04", "is a ZIP archive; expected a log: unpack it and give the files inside"),
-    (257, b"ustar", "is a tar archive; expected a log: unpack it and give the files inside"),
-    (0, b"7z\xbc\xaf\x27\x1c", "is a 7z archive; expected a log: unpack it and give the files inside"),
-    (0, b"\x7fELF", "is a program or a core dump; expected a log"),
-    (0, b"LPKSHHRH", "is a binary journal; expected its text: journalctl --file FILE -o short-iso"),
-)
-"""(offset, magic, what to say): files that people hand over and that hold no lines."""
 _HEAD = 1 << 16
 """Bytes that are looked at to tell what a file is."""
 _LOKI_ANSWER = re.compile(rb'\s*\{(?=[^\[]{0,4096}"resultType"\s*:\s*"streams")')
@@ -40,10 +32,6 @@ _LOKI_PROBLEM = (
     "is an answer of Loki in one piece; expected a log line per line: logcli query --output=jsonl, or "
     "jq -c '.data.result[] | .stream as $s | .values[] | {labels: $s, timestamp: .[0], line: .[1]}' FILE"
 )
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_NO_TEXT = bytes(sorted({*range(1, 32), 127} - {*b"\t\n\r\f\v\b\a\x1b"}))
-"""Control characters that logs do not hold; NULs are not among them: a log has runs of them after a crash."""
-_MOST_NO_TEXT = 0.05
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISCHR, "a device"),
@@ -69,17 +57,17 @@ def read_file(path: str, *, limit: int = MAX_BYTES) -> Content:
 
     A pipe is read to its end if somebody writes to it. Of damaged packed data, what could be unpacked is returned.
     """
-    return _content(_blocks_of_file(path, limit), path, limit)
+    return _content(_blocks_of_file(path, limit), limit)
 
 
 def read_stream(stream: BinaryIO, *, limit: int = MAX_BYTES) -> Content:
     """The same for an open stream, which is read to its end."""
-    return _content(iter(lambda: stream.read(_BLOCK), b""), "standard input", limit)
+    return _content(iter(lambda: stream.read(_BLOCK), b""), limit)
 
 
-def _content(blocks: Iterable[bytes], name: str, limit: int) -> Content:
+def _content(blocks: Iterable[bytes], limit: int) -> Content:
     try:
-        content = _unpacked(_joined(blocks, limit), name, limit)
+        content = _unpacked(_joined(blocks, limit), limit)
     except OSError as error:
         return Content(b"", f"cannot be read ({error.strerror or error}); expected a readable file")
     except _UnfitError as error:
@@ -90,15 +78,10 @@ def _content(blocks: Iterable[bytes], name: str, limit: int) -> Content:
 
 def _unfit(data: bytes) -> str:
     """Why this holds no lines; empty when it may."""
-    for offset, magic, problem in _NO_LOGS:
-        if data.startswith(magic, offset):
-            return problem
     if _LOKI_ANSWER.match(data[:_HEAD]):
         return _LOKI_PROBLEM
-    head = data[:_HEAD]
-    if not head.startswith(_UTF_16) and len(head.translate(None, _NO_TEXT)) < len(head) * (1 - _MOST_NO_TEXT):
-        return "is binary data; expected a log"
-    return ""
+    problem = no_log(data)
+    return f"{problem[0]}; expected {problem[1]}" if problem else ""
 
 
 def _blocks_of_file(path: str, limit: int) -> Iterator[bytes]:
@@ -151,20 +134,19 @@ def _too_large(limit: int) -> str:
     return _TOO_LARGE.format(f"{gib} GiB", f"{gib}G") if gib else _TOO_LARGE.format(f"{limit} bytes", limit)
 
 
-def _unpacked(data: bytes, name: str, limit: int) -> Content:
+def _unpacked(data: bytes, limit: int) -> Content:
     kind = packing_of(data[:6])
     if not kind:
         return Content(data)
     inside = io.BytesIO()
     try:
-        with unpacked(io.BytesIO(data), kind, name) as stream:
-            while block := stream.read1(_BLOCK):
-                if inside.tell() + len(block) > limit:
-                    raise _UnfitError(_too_large(limit))
-                inside.write(block)
-    except CollectError as error:
-        raise _UnfitError(str(error).removeprefix(f"{name}: ")) from error
-    except (*DAMAGED, OSError) as error:
-        problem = f"damaged or cut off {kind} data ({error}); what could be unpacked was read"
+        for block in inflated([data], kind):
+            if inside.tell() + len(block) > limit:
+                raise _UnfitError(_too_large(limit))
+            inside.write(block)
+    except NoZstdError as error:
+        raise _UnfitError(str(error)) from error
+    except DamagedError as error:
+        problem = f"damaged or cut off ({error}); what could be unpacked was read"
         return Content(inside.getvalue(), problem)
     return Content(inside.getvalue())

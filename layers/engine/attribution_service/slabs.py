@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import zlib
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from attribution_lib.errors import Fault
+from attribution_lib.parsing.packed import DamagedError, NoZstdError, inflated, packing_of
 from attribution_lib.text.lines import MAX_SEGMENT
-from attribution_service.errors import InvalidRequestError, TooLargeError
+from attribution_lib.text.no_log import no_log
+from attribution_service.errors import InvalidRequestError, TooLargeError, UnsupportedMediaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from hashlib import _Hash
     from typing import BinaryIO
 
-__all__ = ["cut_lines", "read_blocks", "unpacked"]
+__all__ = ["cut_lines", "read_blocks", "require_text", "unpacked"]
 
 _BLOCK = 1 << 20
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read_blocks(stream: BinaryIO, digest: _Hash | None = None) -> Iterator[bytes]:
@@ -29,10 +30,11 @@ def read_blocks(stream: BinaryIO, digest: _Hash | None = None) -> Iterator[bytes
 
 
 def unpacked(blocks: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    """The blocks, gunzipped when the first bytes say gzip.
+    """The blocks, unpacked when the first bytes say gzip, bzip2, xz or zstd.
 
-    ``TooLargeError`` as soon as more than ``limit`` bytes came out, ``InvalidRequestError`` for gzip data that is
-    damaged or cut off. At no time is more than a few MiB held.
+    ``TooLargeError`` as soon as more than ``limit`` bytes came out, ``InvalidRequestError`` for data that is damaged or
+    cut off, ``UnsupportedMediaError`` where zstd is not installed. A few MiB are held at a
+    time (of xz what its header asks for).
     """
     size = 0
     for block in _inflated(blocks):
@@ -43,27 +45,30 @@ def unpacked(blocks: Iterable[bytes], limit: int) -> Iterator[bytes]:
 
 
 def _inflated(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    machine: zlib._Decompress | None = None
-    packed: bool | None = None
-    for block in blocks:
-        if packed is None:
-            packed = block.startswith(_GZIP_MAGIC)
-        if not packed:
-            yield block
-            continue
-        rest = block
-        while rest:
-            if machine is None or machine.eof:
-                machine = zlib.decompressobj(wbits=31)
-            try:
-                out = machine.decompress(rest, _BLOCK)
-            except zlib.error as error:
-                raise _bad_gzip(f"damaged gzip data: {error}") from None
-            rest = machine.unused_data if machine.eof else machine.unconsumed_tail
-            if out:
-                yield out
-    if machine is not None and not machine.eof:
-        raise _bad_gzip("gzip data is cut off")
+    rest = iter(blocks)
+    head = next(rest, b"")
+    whole = chain([head], rest)
+    kind = packing_of(head)
+    if not kind:
+        yield from whole
+        return
+    try:
+        yield from inflated(whole, kind)
+    except DamagedError as error:
+        fault = Fault("body", "", str(error), f"a complete {kind} stream")
+        raise InvalidRequestError("the body cannot be unpacked", [fault]) from None
+    except NoZstdError:
+        accepted = ["gzip", "bzip2", "xz", "identity"]
+        raise UnsupportedMediaError("zstd is not installed where this service runs", accepted=accepted) from None
+
+
+def require_text(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same blocks; ``InvalidRequestError`` when the first says that this is no log."""
+    rest = iter(blocks)
+    head = next(rest, b"")
+    if problem := no_log(head):
+        raise InvalidRequestError("the body is no log", [Fault("body", "", *problem)])
+    yield from chain([head], rest)
 
 
 def cut_lines(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
@@ -86,7 +91,3 @@ def cut_lines(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
             del pending[:end]
     if pending:
         yield bytes(pending)
-
-
-def _bad_gzip(problem: str) -> InvalidRequestError:
-    return InvalidRequestError("the body cannot be unpacked", [Fault("body", "", problem, "a complete gzip stream")])

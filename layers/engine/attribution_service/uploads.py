@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attribution_lib.errors import Fault
 from attribution_lib.fields import FieldChecker
+from attribution_lib.observation import ObservationFormat
 from attribution_lib.parsing.canonical import canonical_json
 from attribution_lib.parsing.header import ENTRIES_KEY, read_header
 from attribution_service.commit import Identity, known_batch, refuse_if_full, refuse_if_known
@@ -18,7 +19,7 @@ from attribution_service.live import keys_of, live_session
 from attribution_service.model import UploadTicket
 from attribution_service.ports import ItemChangedError, ObjectMissingError
 from attribution_service.records import Upload, session_pk, upload_sk
-from attribution_service.slabs import read_blocks, unpacked
+from attribution_service.slabs import read_blocks, require_text, unpacked
 from attribution_service.times import rfc3339
 from attribution_service.upload_slabs import upload_slabs
 
@@ -129,7 +130,8 @@ def _verified(service: Service, upload: Upload, header: Header) -> Identity:
     canonical = hashlib.sha256(canonical_json(header.canonical()) + b"\n")
     with service.store.objects.open(upload.object_key) as stream:
         limit = service.settings.limits.observation.upload_bytes
-        for block in unpacked(read_blocks(stream, wire), limit):
+        blocks = unpacked(read_blocks(stream, wire), limit)
+        for block in require_text(blocks) if header.format is ObservationFormat.TEXT else blocks:
             raw.update(block)
             canonical.update(block)
     if wire.hexdigest() != upload.sha256:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from attribution_blueprint.errors import CollectError
-from attribution_blueprint.packed import DAMAGED, packing_of, unpacked
+from attribution_lib.parsing.packed import DamagedError, NoZstdError, inflated, packing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,13 +54,14 @@ def read_blocks(path: Path) -> Iterator[bytes]:
             if not kind:
                 yield from _plain(file, size, path)
                 return
-            with unpacked(file, kind, str(path)) as inside:
-                while block := inside.read1(_BLOCK):
-                    yield block
+            yield from inflated(iter(lambda: file.read(_BLOCK), b""), kind)
     except OSError as error:
         msg = f"{path}: cannot be read ({error.strerror or error})"
         raise CollectError(msg) from error
-    except DAMAGED as error:
+    except NoZstdError as error:
+        msg = f"{path}: {error}"
+        raise CollectError(msg) from error
+    except DamagedError as error:
         msg = f"{path}: damaged or cut off ({error}); what could be unpacked was read"
         raise CollectError(msg) from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 from urllib3.exceptions import ProtocolError
@@ -13,14 +13,13 @@ from attribution_blueprint.connectors.collector import LogSettings
 from attribution_blueprint.connectors.log.addresses import filled_addresses, named_places
 from attribution_blueprint.context import EvidencePlace, PlaceKind
 from attribution_blueprint.errors import CollectError
-from attribution_blueprint.packed import DAMAGED, packing_of, unpacked
 from attribution_blueprint.setting_types import Texts
 from attribution_lib.observation import Observation, Source
+from attribution_lib.parsing.packed import DamagedError, NoZstdError, inflated, packing_of
 from attribution_service.slabs import cut_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
 
     from attribution_blueprint.connectors.base import Budget
     from attribution_blueprint.context import ExecutionContext
@@ -70,7 +69,7 @@ class S3Log:
                 for bucket, key in self._objects(place.name, context, budget):
                     try:
                         yield from self._read(bucket, key, place, budget)
-                    except (*AWS_ERRORS, *DAMAGED, ProtocolError, OSError) as error:
+                    except (*AWS_ERRORS, DamagedError, NoZstdError, ProtocolError, OSError) as error:
                         reasons.append(f"s3://{bucket}/{key}: {reason_of(error)}")
             except AWS_ERRORS as error:
                 reasons.append(f"{place.name}: {reason_of(error)}")
@@ -109,7 +108,7 @@ class S3Log:
         stream = f"s3://{bucket}/{key}"
         body = _Object(self._aws.client("s3"), bucket, key, self.settings.tries)
         try:
-            for text in cut_lines(_blocks(body, stream), self.settings.batch_bytes):
+            for text in cut_lines(_blocks(body), self.settings.batch_bytes):
                 budget.remaining()
                 yield Observation(
                     self.source, stream=stream, first_line=number, node=place.node, rank=place.rank, text=text
@@ -161,13 +160,8 @@ class _Object(io.RawIOBase):
             raise OSError(msg)
 
 
-def _blocks(body: io.RawIOBase, name: str) -> Iterator[bytes]:
+def _blocks(body: io.RawIOBase) -> Iterator[bytes]:
     file = io.BufferedReader(body, _BLOCK)
     kind = packing_of(file.peek(_HEAD)[:_HEAD])
-    if not kind:
-        while block := file.read(_BLOCK):
-            yield block
-        return
-    with unpacked(cast("BinaryIO", file), kind, name) as inside:
-        while block := inside.read1(_BLOCK):
-            yield block
+    blocks = iter(lambda: file.read(_BLOCK), b"")
+    yield from inflated(blocks, kind) if kind else blocks

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -123,3 +125,37 @@ def test_what_is_stored_can_be_read_by_eye(folder: Path) -> None:
         store.verdicts.put({"pk": "c#1", "sk": "000000#r", "outcome": "nvlink"})
         rows = open_local(folder).database.rows("SELECT pk, sk, doc FROM verdicts", ())
     assert [(pk, sk, json.loads(doc)) for pk, sk, doc in rows] == [("c#1", "000000#r", {"outcome": "nvlink"})]
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [["CREATE TABLE sessions (pk)", "PRAGMA user_version = 9999"], ["CREATE TABLE cookies (host)"]],
+    ids=["of a later version", "of another program"],
+)
+def test_a_database_that_is_not_ours_is_refused_and_left_as_it_is(folder: Path, statements: list[str]) -> None:
+    folder.mkdir(exist_ok=True)
+    path = folder / "service.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        for statement in statements:
+            other.execute(statement)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"later version or by another program.*expected.*another folder"):
+        open_local(folder)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_told_as_such_and_not_as_a_full_disk(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "service.db").write_bytes(b"not a database at all, but long enough to be taken for one" * 100)
+    with pytest.raises(StoreError, match="move the file away") as caught:
+        open_local(folder)
+    assert "disk with room" not in str(caught.value)
+
+
+def test_a_store_that_cannot_be_written_says_so_before_anybody_writes(folder: Path) -> None:
+    back_end = open_local(folder)
+    back_end.store.require_writable()
+    back_end.database.run(lambda connection: connection.execute("PRAGMA query_only = on"))
+    with pytest.raises(StoreError, match=r"service\.db.*expected a folder that can be written"):
+        back_end.store.require_writable()
+    back_end.close()

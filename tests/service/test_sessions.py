@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +12,10 @@ from attribution_service.errors import (
     ForbiddenError,
     InvalidRequestError,
     NotFoundError,
+    StoreError,
 )
 from attribution_service.model import OpenRequest, SessionQuery
+from attribution_service.retention import sweep
 from attribution_service.service import EVERYTHING, Caller
 from attribution_service.sessions import (
     delete_session,
@@ -23,6 +26,7 @@ from attribution_service.sessions import (
 )
 
 if TYPE_CHECKING:
+    from attribution_service.ports import ObjectStore
     from service_kit import World
 
 OURS = Caller(frozenset({"alpha"}))
@@ -258,3 +262,30 @@ def test_another_clusters_session_does_not_exist_for_a_caller(world: World) -> N
     with pytest.raises(NotFoundError):
         update_job(world.service, OURS, "s", {"state": "FAILED"})
     assert [view.attributor_id for view in list_sessions(world.service, OURS, SessionQuery()).sessions] == ["t"]
+
+
+class Stuck:
+    """The objects of a store that removes none."""
+
+    def __init__(self, objects: ObjectStore) -> None:
+        self._objects = objects
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._objects, name)
+
+    def delete_all(self, keys: list[str]) -> int:
+        msg = f"delete {len(keys)} objects: input/output error"
+        raise StoreError(msg)
+
+
+def test_a_deleted_session_is_gone_though_its_objects_could_not_be_removed_yet(world: World) -> None:
+    """Otherwise the client hears of a failure, and finds nothing when it tries again."""
+    world.open()
+    world.send("PART BROKE")
+    broken = replace(world.service, store=replace(world.service.store, objects=Stuck(world.service.store.objects)))
+    delete_session(broken, EVERYTHING, "s")
+    with pytest.raises(NotFoundError):
+        delete_session(world.service, EVERYTHING, "s")
+    world.now += 8 * 86_400
+    sweep(world.service)
+    assert world.listed("attributors/s/") == []

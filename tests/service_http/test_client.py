@@ -197,3 +197,9 @@ def test_signing_without_credentials_says_so() -> None:
 
     with pytest.raises(LookupError, match="no AWS credentials"):
         SignedV4("eu-west-1", Nobody()).headers("GET", "http://x/", {}, b"")
+
+
+def test_an_observation_that_is_no_bytes_is_refused_before_anything_is_sent() -> None:
+    client = Client(Transport("http://127.0.0.1:1"))
+    with pytest.raises(TypeError, match="dict; expected bytes"):
+        client.observe("prod:1:0", {"source": "applog"})  # type: ignore[arg-type]  # what people try

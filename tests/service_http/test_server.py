@@ -21,6 +21,7 @@ from botocore.config import Config
 from click.testing import CliRunner
 
 from attribution_blueprint.local_server import Guard, is_loopback
+from attribution_blueprint.variables import unknown_variables
 from attribution_cli.serve import serve
 from attribution_service.verdict_database import VerdictDatabase
 from http_kit import JOB, ROOT, SESSION, Api, Reply, observation, running
@@ -242,3 +243,38 @@ def settled(api: Api) -> Reply:
         time.sleep(0.1)
         reply = api("GET", f"{SESSION}/attribution")
     return reply
+
+
+@pytest.mark.parametrize("second", ["5", "2"])
+def test_a_length_that_is_given_twice_is_refused_and_the_connection_closed(api: Api, second: str) -> None:
+    """A proxy in front may have taken the other one for where the next request begins."""
+    with socket.create_connection(("127.0.0.1", api.port)) as connection:
+        head = (
+            f"POST /v2/attributor HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: {second}\r\n\r\n"
+        )
+        connection.sendall(head.encode() + b"{} {}")
+        answer = b""
+        while block := connection.recv(65_536):
+            answer += block
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"Content-Length is given more than once" in answer
+
+
+def test_an_empty_rules_folder_is_refused_at_the_start(tmp_path: Path) -> None:
+    result = CliRunner().invoke(serve, ["--rules", str(tmp_path), "--data", str(tmp_path / "data"), "--port", "0"])
+    assert (result.exit_code, "holds no rule; expected a folder of" in result.output) == (2, True)
+
+
+def test_a_variable_that_nothing_reads_is_told_with_the_one_that_was_meant() -> None:
+    (said,) = unknown_variables(["ATTRIBUTION_EVIDENCEDAYS", "ATTRIBUTION_TOKEN", "ATTRIBUTION_KEEP_RAW", "PATH"])
+    assert said == "ATTRIBUTION_EVIDENCEDAYS: is not read by anything; did you mean ATTRIBUTION_EVIDENCE_DAYS?"
+
+
+def test_the_health_of_a_store_that_cannot_be_written_is_a_503(folder: Path) -> None:
+    with running(folder) as api:
+        assert api("GET", "/v2/health").status == 200
+        store = api.host.service.store  # type: ignore[union-attr]  # this server runs here
+        store.database.run(lambda connection: connection.execute("PRAGMA query_only = on"))
+        sick = api("GET", "/v2/health")
+        assert (sick.status, sick.slug) == (503, "store-unavailable")
+        assert "service.db" in sick.json["detail"]

@@ -11,10 +11,17 @@ from click.testing import CliRunner
 from moto import mock_aws
 
 from attribution_blueprint.errors import ConfigError
+from attribution_blueprint.local import load_engine
 from attribution_blueprint.settings import read_configuration
 from attribution_blueprint.workflow.deployed import ConfigurationSource
+from attribution_blueprint.workflow.host import WorkflowHost
+from attribution_blueprint.workflow.writing import WriteTask, write
 from attribution_cli.main import main
-from service_kit import moto_store
+from attribution_service.enrichment import EnrichRequest, enrich
+from attribution_service.model import VerdictQuery
+from attribution_service.service import EVERYTHING
+from attribution_service.verdicts import query_verdicts
+from service_kit import World, local_folder_store, moto_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,3 +125,25 @@ def test_the_deployment_reads_it_from_a_parameter(file: Path) -> None:
 def test_a_deployment_without_a_configuration_says_what_is_missing(address: str) -> None:
     with moto_store() as store, pytest.raises(ConfigError, match="ATTRIBUTION_CONFIG"):
         ConfigurationSource(address, store.objects)()
+
+
+def test_on_one_machine_the_configuration_is_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "site.toml"
+    path.write_text('[output.terminal.stdout]\nformat = "json"\n')
+    with local_folder_store(tmp_path / "data") as store:
+        (sink,) = ConfigurationSource(str(path), store.objects)().of("output")
+        assert sink.slot.instance == "terminal"
+        for address, reason in ((f"{path}x", "No such file"), ("", "is not set")):
+            with pytest.raises(ConfigError, match=f"{reason}.*or the path of a TOML file"):
+                ConfigurationSource(address, store.objects)()
+
+
+def test_a_configuration_that_is_wrong_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    with local_folder_store(tmp_path / "data") as store:
+        world = World(store, load_engine())
+        world.open()
+        stored = enrich(world.service, EVERYTHING, EnrichRequest(attributor_id="s", run_id="r"))
+        host = WorkflowHost(world.service, ConfigurationSource("", store.objects))
+        with pytest.raises(ConfigError, match="is not set"):
+            write(host, WriteTask(verdict_key=stored.verdict_key))
+        assert query_verdicts(world.service, EVERYTHING, VerdictQuery()).verdicts == []

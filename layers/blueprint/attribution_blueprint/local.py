@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attribution_lib.rules.engine import RuleEngine
     from attribution_service.result import EnrichedVerdict
 
-__all__ = ["LocalAttribution", "attribute_evidence", "load_engine"]
+__all__ = ["LocalAttribution", "attribute_evidence", "load_engine", "require_rules"]
 
 
 def load_engine(rules_dir: Path | None = None) -> RuleEngine:
@@ -27,10 +27,15 @@ def load_engine(rules_dir: Path | None = None) -> RuleEngine:
     from attribution_lib.rules.loader import load_engine as load_rules  # noqa: PLC0415 -- help need not load the engine
 
     engine = load_rules([rules_dir] if rules_dir is not None else None, cache_dir=cache_folder())
-    if engine.rule_count == 0:
-        msg = f"{rules_dir}: holds no rule; expected a folder of .toml and .py rule files"
-        raise EvidenceError(msg)
+    require_rules(engine, rules_dir)
     return engine
+
+
+def require_rules(engine: RuleEngine, rules_dir: Path | None) -> None:
+    """``EvidenceError`` when a folder holds no rule: everything would be unknown, and nothing would say why."""
+    if engine.rule_count == 0:
+        msg = f"{rules_dir or 'the rules'}: holds no rule; expected a folder of .toml and .py rule files"
+        raise EvidenceError(msg)
 
 
 def attribute_evidence(evidence: Evidence, engine: RuleEngine) -> EnrichedVerdict:

@@ -201,7 +201,10 @@ class _Connection(BaseHTTPRequestHandler):
         raise AttributeError(name)
 
     def _answer(self, server: LocalServer) -> Answer:
-        length = self.headers.get("Content-Length", "0")
+        length, *more = self.headers.get_all("Content-Length") or ["0"]
+        if more:  # a proxy may have taken another of them for the body's end
+            self.close_connection = True
+            return answer_problem(_BadRequestError("Content-Length is given more than once; send it once"))
         if "Transfer-Encoding" in self.headers or not re.fullmatch(r"\d{1,15}", length, re.ASCII):
             self.close_connection = True
             return answer_problem(_LengthRequiredError("send Content-Length; chunked bodies are not taken"))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from attribution_blueprint.cache import cache_folder
 from attribution_blueprint.deployment import read_deployment, template_path
 from attribution_blueprint.gateway import Gateway
+from attribution_blueprint.local import require_rules
 from attribution_blueprint.local_server import Guard, LocalServer, is_loopback
 from attribution_blueprint.sample_cases import sample_cases, sample_folder
 from attribution_blueprint.verdict_source import parse_place, reading
@@ -78,7 +79,7 @@ def serving(how: Serving, environment: Mapping[str, str] = os.environ) -> Iterat
         back_end = open_local(how.data, base_url=f"http://{_bracketed(name)}:{server.port}")
         service = local_service(back_end, settings, how.rules_dir, later)
         try:
-            service.engine()  # rules that do not load are told now, not to the first client
+            require_rules(service.engine(), how.rules_dir)  # told now, not to the first client
             with reading(place, service) as reader, _kept_house(service, back_end):
                 library = Library(reader, service.engine, service.clock, lambda: sample_cases(sample_folder()))
                 host = Host(service, access, write_metrics=None)

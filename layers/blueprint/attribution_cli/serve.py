@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
 import threading
@@ -21,6 +22,7 @@ from attribution_blueprint.local_server import is_loopback
 from attribution_blueprint.local_service import Serving, serving
 from attribution_blueprint.places import data_folder
 from attribution_blueprint.sample_cases import sample_folder
+from attribution_blueprint.variables import unknown_variables
 from attribution_cli.stores import telling_where
 from attribution_cli.terminal import complain, log_level_option
 from attribution_lib.errors import AttributionError
@@ -91,6 +93,8 @@ def _move(bar: Any, done: int, of: int) -> None:
 def _serve(how: Serving, log_level: str) -> None:
     if not is_loopback(how.host) and (not how.token or how.lambda_api):
         _refuse(f"--host {how.host}: another address than loopback needs --token, and takes no --lambda-api")
+    for warning in unknown_variables(os.environ):
+        complain(f"warning: {warning}")
     try:
         with telling_where(how.data), serving(how) as server:
             logging.getLogger(LOGGER).setLevel(log_level.upper())

@@ -33,7 +33,8 @@ def telling_where(folder: Path) -> Iterator[None]:
         reason = str(error) if isinstance(error, StoreError) else _in_folder(error, folder)
         if not reason:
             raise
-        msg = f"--data {folder}: {reason}; expected a folder that can be written, on a disk with room"
+        advice = "" if "; expected " in reason else "; expected a folder that can be written, on a disk with room"
+        msg = f"--data {folder}: {reason}{advice}"
         raise EvidenceError(msg) from error
 
 

@@ -100,7 +100,10 @@ class Client:
         self.transport.call("DELETE", _session(attributor_id))
 
     def observe(self, attributor_id: str, body: bytes, *, content_type: str = _JSON) -> Delivery:
-        """Deliver one observation, as JSON or NDJSON, gzip or not."""
+        """Deliver one observation, as JSON or NDJSON, gzip or not; ``TypeError`` for anything but bytes."""
+        if not isinstance(body, bytes | bytearray | memoryview):
+            msg = f"body: {type(body).__name__}; expected bytes, such as json.dumps(observation).encode()"
+            raise TypeError(msg)
         path = f"{_session(attributor_id)}/observation"
         try:
             reply = self.transport.call("POST", path, body, _typed(content_type))

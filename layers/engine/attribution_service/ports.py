@@ -172,6 +172,9 @@ class Store:
     sessions: ItemTable
     verdicts: ItemTable
 
+    def require_writable(self) -> None:
+        """``StoreError`` where it is known that nothing can be written; a back end that cannot tell says nothing."""
+
     def put_batch(self, spill: str, body: bytes, item: Item) -> None:
         """Store the object if absent (what is there is the same), then the item of ``sessions``; ``ItemExistsError``.
 

@@ -32,7 +32,8 @@ def rules_reference(service: Service) -> dict[str, Any]:
 
 
 def health(service: Service) -> Health:
-    """``GET /v2/health``: versions and accepted schema versions."""
+    """``GET /v2/health``: versions and accepted schema versions; ``StoreError`` when nothing can be written."""
+    service.store.require_writable()
     engine = service.engine()
     return Health(
         status="ok",

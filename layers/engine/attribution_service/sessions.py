@@ -116,7 +116,8 @@ def delete_session(service: Service, caller: Caller, attributor_id: str, *, open
         raise NotFoundError("this opener has no open session of this id", attributor_id=attributor_id)
     # False: somebody else deleted it (or this very call, sent twice). This generation is gone either way.
     service.store.sessions.delete(session_pk(attributor_id), SESSION_SK, expect={"generation": session.generation})
-    remove_generation(service, attributor_id, session.generation)
+    with suppress(StoreError):  # the session is gone; objects that stay behind are nobody's, and swept
+        remove_generation(service, attributor_id, session.generation)
 
 
 def _new_session(service: Service, request: OpenRequest, job: JobInfo, opened_by: str) -> Session:

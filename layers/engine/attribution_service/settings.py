@@ -71,7 +71,9 @@ class Settings:
 
 _PREFIX = "ATTRIBUTION_"
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
-_AT_LEAST_ONE = frozenset({"attribute_seconds", "chunk_batches", "chunk_bytes", "fetch_threads", "upload_seconds"})
+_AT_LEAST_ONE = frozenset(
+    {"attribute_seconds", "chunk_batches", "chunk_bytes", "fetch_threads", "inline_seconds", "upload_seconds"}
+)
 """Without one thread, second or batch nothing would ever be done."""
 
 

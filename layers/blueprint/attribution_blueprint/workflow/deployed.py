@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["CONFIG", "ConfigurationSource", "workflow_host"]
 
 CONFIG = "ATTRIBUTION_CONFIG"
-"""Where the site's TOML lies: ``s3://bucket/key`` of the deployment's own bucket, or ``ssm:NAME`` of a parameter."""
+"""Where the site's TOML lies: ``s3://bucket/key`` of the deployment's own bucket, ``ssm:NAME``, or a file."""
 _BUCKET = "ATTRIBUTION_BUCKET"
-_SSM = "ssm:"
+_SSM, _S3 = "ssm:", "s3://"
+_ACCEPTED = "s3://bucket/key, ssm:NAME, or the path of a TOML file on this machine"
 _FRESH_SECONDS = 60.0
 
 
@@ -56,13 +57,22 @@ class ConfigurationSource:
 
     def _text(self) -> bytes:
         if not self.address:
-            raise ConfigError([f"{CONFIG}: is not set; accepted: s3://bucket/key, or ssm:NAME"])
+            raise ConfigError([f"{CONFIG}: is not set; accepted: {_ACCEPTED}"])
         if self.address.startswith(_SSM):
             return self._parameter()
+        if not self.address.startswith(_S3):
+            return self._file()
         try:
             return self.objects.get(key_of(self.address))
         except ObjectMissingError:
             raise ConfigError([f"{CONFIG} {self.address}: there is no such object; accepted: a TOML file"]) from None
+
+    def _file(self) -> bytes:
+        try:
+            return Path(self.address).expanduser().read_bytes()
+        except OSError as error:
+            reason = error.strerror or error
+            raise ConfigError([f"{CONFIG} {self.address}: {reason}; accepted: {_ACCEPTED}"]) from error
 
     def _parameter(self) -> bytes:
         try:

@@ -85,8 +85,9 @@ def summarise(host: WorkflowHost, request: SummariseTask) -> RunTotals:
 
 def _sinks(host: WorkflowHost) -> Iterator[tuple[str, Callable[[EnrichedVerdict], object]]]:
     """The service's table, then what the site configured; where a workflow runs nobody reads a terminal."""
+    groups = host.configuration().of("output")  # first: what is wrong with it is told before anything is written
     yield TABLE, partial(write_verdict, host.service, EVERYTHING)
-    for group in host.configuration().of("output"):
+    for group in groups:
         if group.slot.component != _TERMINAL:
             yield group.slot.instance, partial(_to_sink, group)
 

@@ -20,6 +20,19 @@ if TYPE_CHECKING:
 __all__ = ["LocalDatabase"]
 
 _WAIT_SECONDS = 30
+_VERSION = 0
+"""``user_version`` of the files that this version reads and writes."""
+_ROOM = "a folder that can be written, on a disk with room"
+_ADVICE = {
+    sqlite3.SQLITE_BUSY: f"no other program to hold it for {_WAIT_SECONDS} seconds (fuser FILE tells which does)",
+    sqlite3.SQLITE_NOTADB: "the database of this service: give another folder, or move the file away",
+    sqlite3.SQLITE_CORRUPT: "the database of this service: give another folder, or put a copy of it back",
+    sqlite3.SQLITE_FULL: _ROOM,
+    sqlite3.SQLITE_IOERR: _ROOM,
+    sqlite3.SQLITE_READONLY: _ROOM,
+    sqlite3.SQLITE_CANTOPEN: _ROOM,
+}
+"""{kind of failure: what should be there instead}."""
 _Result = TypeVar("_Result")
 
 
@@ -60,6 +73,7 @@ class LocalDatabase:
         self._all: list[sqlite3.Connection] = []
         with _translated("open", path):
             self._writer = self._connect()
+            _require_ours(self._writer, path)
             self._writer.execute("PRAGMA journal_mode = WAL")
             for statement in schema:
                 self._writer.execute(statement)
@@ -83,7 +97,7 @@ class LocalDatabase:
             finally:
                 self._idle.append(connection)
         except sqlite3.Error as error:  # not _translated, which costs as much as the rest: this runs twice a request
-            raise StoreError(f"read {self._path}: {error}") from error
+            raise _failure("read", self._path, error) from error
 
     def write(self, statement: str, values: Sequence[Any]) -> int:
         """How many rows the statement changed; committed when this returns."""
@@ -103,7 +117,7 @@ class LocalDatabase:
                     batch, self._queue = self._queue, []
                 self._commit(batch)
         if isinstance(own.error, sqlite3.Error):
-            raise StoreError(f"write {self._path}: {own.error}") from own.error
+            raise _failure("write", self._path, own.error) from own.error
         if own.error is not None:
             raise own.error
         return own.result  # type: ignore[return-value]  # without an error there is one
@@ -162,4 +176,21 @@ def _translated(action: str, path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreError(f"{action} {path}: {error}") from error
+        raise _failure(action, path, error) from error
+
+
+def _failure(action: str, path: Path, error: sqlite3.Error) -> StoreError:
+    """What failed, and what to do about that kind of failure."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # extended codes say more in the bits above
+    advice = _ADVICE.get(code)
+    return StoreError(f"{action} {path}: {error}" + (f"; expected {advice}" if advice else ""))
+
+
+def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
+    """``StoreError`` for a file of a later version or of another program: it must not be written to."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if version != _VERSION or (tables and "sessions" not in tables):
+        found = f"user_version {version}" if version != _VERSION else f"tables {', '.join(sorted(tables)[:3])}"
+        msg = f"open {path}: was made by a later version or by another program ({found})"
+        raise StoreError(f"{msg}; expected {_ADVICE[sqlite3.SQLITE_NOTADB]}")

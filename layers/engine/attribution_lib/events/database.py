@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["connect", "create_tables", "empty_tables", "fill_tables", "moved_to_disk"]
 
 _CACHE_KIB = 8 << 10
-_PAGE = 16 << 10
+_PAGE = 64 << 10
 """Of a store in a file: rows with their context are long, and with the usual pages of 4 KiB a walk over a large table
 spends most of its time on reading them one by one. Small stores, whose snapshots are kept, have small pages."""
 
@@ -68,8 +68,9 @@ def moved_to_disk(connection: sqlite3.Connection) -> sqlite3.Connection:
     except OSError:
         return connection
     disk = sqlite3.connect("", check_same_thread=False)
-    disk.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     disk.execute(f"PRAGMA page_size = {_PAGE}")  # before there is a table: a backup would bring the source's pages
+    disk.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")  # counted in pages of the size that holds when it is said
+    disk.execute("PRAGMA journal_mode = OFF")  # nothing is ever rolled back, and a crash takes the file with it
     disk.executescript(SCHEMA)
     for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
         names = [column for (_, column, *_) in connection.execute(f'PRAGMA table_info("{table}")')]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 import re2
@@ -14,6 +14,9 @@ from attribution_lib.observation import TEXT_SOURCES, Source
 from attribution_lib.phases.reading import LineReader
 from attribution_lib.phases.refine import CrashLog
 from attribution_lib.rules.loader import RuleLoader
+from attribution_lib.text.prefix_app import APPLICATION_FORMS
+from attribution_lib.text.prefix_forms import Draft
+from attribution_lib.text.prefix_system import SYSTEM_FORMS
 
 if TYPE_CHECKING:
     from attribution_lib.phases.sayings import Read
@@ -65,6 +68,28 @@ def test_a_reader_with_a_memory_reads_what_one_without_reads(engine: RuleEngine,
         hits = _hits(plan, line)
         if hits:
             assert _told(remembering.read(line, hits)) == _told(LineReader(plan, CrashLog()).read(line, hits)), line
+
+
+class _Watched(Draft):
+    """Notes what forms look at."""
+
+    looked_at: ClassVar[set[str]] = set()
+
+    def __getattribute__(self, name: str) -> object:
+        _Watched.looked_at.add(name)
+        return super().__getattribute__(name)
+
+
+def test_which_form_comes_next_depends_on_nothing_of_a_draft_but_where_it_stands() -> None:
+    """What is remembered of a message tells that no form fits it, wherever a draft stands alike."""
+    for line in (prefix.decode("utf-8", "replace") + line.decode() for line in LINES for prefix in PREFIXES[1:10:2]):
+        for form in (*SYSTEM_FORMS, *APPLICATION_FORMS):
+            found = form.regex.match(line) if form.accept is not None else None
+            if found is not None and form.accept is not None:
+                form.accept(found, _Watched(Source.SYSLOG))
+    of_a_reader, asked_of_a_first_form_only = {"source"}, {"forms"}
+    stands = {"program", "task", "rank", "clock", "stamped", "labelled"}
+    assert {"program", "clock"} <= _Watched.looked_at <= stands | of_a_reader | asked_of_a_first_form_only
 
 
 def test_no_match_begins_where_an_opening_says_that_none_does(engine: RuleEngine) -> None:

@@ -326,6 +326,16 @@ def test_what_a_payload_may_say_is_known_without_decoding_it() -> None:
         assert event(payload={"kind": "x"}).may_say('"kind"')
 
 
+def test_a_key_beyond_those_that_a_rule_may_keep_is_counted_and_not_written() -> None:
+    with EventManager(limits=Limits(buffered_rows=10, loose_rows=1_000, keys_per_rule=20)) as store:
+        for number in range(400):
+            store.add(event(timestamp=number, line_num=number + 1, device=str(number)))
+        assert store.row_count < 150
+        rows = store.load()
+        assert len(rows) == 20
+        assert sum(row.occurrences + row.overflow for row in rows) == 400
+
+
 def test_a_store_that_moves_to_disk_takes_all_its_tables_along() -> None:
     in_memory = connect(None)
     in_memory.deserialize(empty_tables())

@@ -11,13 +11,14 @@ from attribution_lib.errors import MatcherError
 from attribution_lib.match import slabs
 from attribution_lib.match.accelerated import HyperscanMatcher
 from attribution_lib.match.matcher import Hit, PlainMatcher, build_matcher
+from attribution_lib.match.plain import by_segment
 from attribution_lib.match.selftest import KNOWN_PAIRS, failures
 from match_kit import assert_equivalent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from attribution_lib.match.matcher import Matcher
+    from attribution_lib.match.matcher import Matcher, SegmentHits
 
 EITHER = pytest.mark.parametrize("make", [build_matcher, PlainMatcher], ids=["accelerated", "plain"])
 
@@ -28,6 +29,21 @@ def test_hits_come_by_segment_then_pattern_and_once_for_each_pair(make: type[Pla
     hits = list(matcher.scan(b"first second first\nnothing\nsecond"))
     assert [(hit.start, hit.end, hit.pattern) for hit in hits] == [(0, 18, 0), (0, 18, 1), (27, 33, 0)]
     assert [hit.hit_end for hit in hits] == [12, 5, 33]
+
+
+@EITHER
+def test_hits_of_one_segment_come_together(make: type[PlainMatcher]) -> None:
+    found = list(make(["second", "first"]).segments(b"first second first\nnothing\nsecond"))
+    assert found == [(0, 18, [(0, 12), (1, 5)]), (27, 33, [(0, 6)])]
+
+
+def test_what_the_accelerator_refuses_comes_together_with_what_it_finds() -> None:
+    large = "(?:" + "|".join(f"{chr(97 + n % 26)}.*{n}.*x[a-f]{{1,9}}.{{3}}z" for n in range(3000)) + ")"
+    matcher = build_matcher(["needle", large, "hay"])
+    found = {
+        start: [pattern for pattern, _ in hits] for start, _, hits in matcher.segments(b"hay b..1..xa123z needle\n")
+    }
+    assert found == {0: [0, 1, 2]}
 
 
 @EITHER
@@ -136,6 +152,9 @@ class _LossyMatcher:
         for hit in self._plain.scan(data):
             if not (lines.count(data[hit.start : hit.end]) > 1 and hit.hit_end - hit.start > 30):
                 yield hit
+
+    def segments(self, data: bytes) -> Iterator[SegmentHits]:
+        return by_segment(self.scan(data))
 
 
 def test_a_lossy_accelerator_is_replaced_by_the_plain_loop() -> None:

@@ -80,6 +80,9 @@ def _fresh_rows(events: Iterable[tuple[int, Event]], naming: Naming, others: lis
     types, rules, streams, nodes, symptoms, observation_of = naming
     held: Any = None
     encoded: str | None = None  # neighbours often say the same
+    batch: str | None = None
+    source: str | None = None
+    observation: Any = None
     for row, event in events:
         if event.samples or not _is_fresh(event):
             others.append((row, event))
@@ -88,11 +91,14 @@ def _fresh_rows(events: Iterable[tuple[int, Event]], naming: Naming, others: lis
         if event.payload is not held:
             held = event.payload
             encoded = _json(held) if held else None
+        if event.observation_id is not batch or event.source is not source:
+            batch, source = event.observation_id, event.source
+            observation = observation_of(event.observation_id, event.source)
         yield (
             row,
             types[event.event_type],
             rules[event.rule],
-            observation_of(event.observation_id, event.source),
+            observation,
             streams[event.stream],
             event.line_num,
             timestamp,

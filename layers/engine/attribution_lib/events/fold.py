@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,7 @@ _bare: Any = tuple.__new__
 FoldKey = tuple["Hashable", ...]
 _FIELDS = 8
 """Where in a key the values of the rule's own fields are."""
+_PART, _SEPARATOR = "\x1f", "\x1d"
 
 
 def make_key(  # noqa: PLR0913, PLR0917 -- a key is exactly these facts; the hot path passes them by position
@@ -93,9 +95,21 @@ def fold_key(event: Event) -> FoldKey:
 
 def key_digest(key: FoldKey) -> int:
     """A number that orders keys by hash: the same in every process and on every machine."""
-    fields = "\x1d".join(key[_FIELDS])  # type: ignore[arg-type] # a tuple of texts; see make_key
-    text = "\x1e".join(["" if part is None else f"\x1f{part}" for part in key[:_FIELDS] + key[_FIELDS + 1 :]])
-    return int.from_bytes(blake2b(f"{text}\x1c{fields}".encode(errors="surrogatepass"), digest_size=8).digest())
+    node, rank, device = key[3:6]
+    fields: tuple[str, ...] = key[_FIELDS]  # type: ignore[assignment] # see make_key
+    text = (
+        f"{_joined(*key[:3])}\x1e{'' if node is None else _PART}{node or ''}\x1e"
+        f"{'' if rank is None else _PART}{'' if rank is None else rank}\x1e"
+        f"{'' if device is None else _PART}{device or ''}\x1e{_joined(*key[6:_FIELDS], *key[_FIELDS + 1 :])}"
+        f"\x1c{_SEPARATOR.join(fields) if fields else ''}"
+    )
+    return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest())
+
+
+@lru_cache(maxsize=512)
+def _joined(*parts: Hashable) -> str:
+    """Parts that many keys share."""
+    return "\x1e".join(["" if part is None else f"\x1f{part}" for part in parts])
 
 
 def seed(event: Event) -> None:

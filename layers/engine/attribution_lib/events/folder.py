@@ -77,9 +77,9 @@ class Folder:
         self._marked: list[Event] = []
         self._keys_per_place = keys_per_place
         self._keys_per_rule = keys_per_rule
-        self._bounds = bounds or {}
-        self._admitted: FoldKey | None = None
-        """The last key that was found to be within its rule's bound; its event comes next."""
+        self._bounds = {} if bounds is None else bounds
+        self._admitted: FoldKey | None = None  # the last key found to be within its rule's bound; its event comes next
+        self.digests: dict[FoldKey, int] = {}  # of keys that were compared with a bound and are within
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -88,10 +88,10 @@ class Folder:
         """The row of a key."""
         return self._rows.get(key)
 
-    def add(self, event: Event, key: FoldKey | None = None) -> None:
-        """Fold one event in. A fresh one has no samples yet; a row of a spill is taken as it is.
+    def add(self, event: Event, key: FoldKey | None = None) -> int:
+        """Fold one event in, under its key where the caller knows that; returns how many rows there are.
 
-        ``key`` is the event's, where the caller knows it.
+        A fresh one has no samples yet; a row of a spill is taken as it is.
         """
         if event.overflow:
             self._overflow[event.rule] = self._overflow.get(event.rule, 0) + event.overflow
@@ -107,13 +107,19 @@ class Folder:
                 if not each.samples:
                     seed(each)
             fold_into(row, event)
+        return len(self._rows)
 
     def _beyond(self, key: FoldKey, occurrences: int) -> bool:
         """Whether a new key has no place left in its rule; its occurrences are counted then."""
         rule = str(key[0])
         bound = self._bounds.get(rule)
-        if bound is None or key_digest(key) <= bound:
+        if bound is None:
             self._admitted = key
+            return False
+        digest = key_digest(key)
+        if digest <= bound:
+            self._admitted = key
+            self.digests[key] = digest
             return False
         self._overflow[rule] = self._overflow.get(rule, 0) + occurrences
         return True

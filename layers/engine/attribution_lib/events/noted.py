@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.fold import key_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from attribution_lib.events.event import Event
     from attribution_lib.events.fold import FoldKey
@@ -29,8 +28,11 @@ class NotedKeys:
         self.digests = array("Q")
         """Of the key of the row with id n at n; 0, or nothing, where it is not known."""
         self._seen: set[int] = set()
-        self._rules: Counter[str] = Counter()
+        self._rules: dict[str, array[int]] = {}
+        """The digests of each rule's keys, but for those that will not be kept."""
         self._overflowing: set[str] = set()
+        self._full: set[str] = set()
+        """Rules that had more keys than they may."""
         self._places = array("L", bytes(array("L").itemsize * _PLACES))
         """Rows by a hash of rule, node and rank: as many as on any one place, or more."""
         self.crowd = 0
@@ -38,23 +40,45 @@ class NotedKeys:
         self.repeated = False
         """Whether two rows may have one key."""
 
-    def note(self, first: int, rows: Iterable[tuple[FoldKey, Event]]) -> None:
-        """Rows were written, with ids from ``first`` on."""
+    def note(self, first: int, rows: Iterable[tuple[FoldKey, Event]], known: Mapping[FoldKey, int]) -> None:
+        """Rows were written, with ids from ``first`` on; ``known`` holds digests of some of their keys."""
         self.forget(first)
-        digests, seen, places = self.digests, self._seen, self._places
+        digests, seen, places, rules = self.digests, self._seen, self._places, self._rules
         digests.extend([0] * (first - len(digests)))
+        before = len(seen)
         for key, event in rows:
-            digest = key_digest(key)
+            digest = known.get(key) or key_digest(key)
             digests.append(digest)
-            if digest in seen:
-                self.repeated = True
             seen.add(digest)
-            place = hash((key[0], key[3], key[4])) % _PLACES
-            places[place] += 1
-            self.crowd = max(self.crowd, places[place])
-            self._rules[event.rule] += 1
+            rule = event.rule
+            place = hash((rule, key[3], key[4])) % _PLACES
+            places[place] = there = places[place] + 1
+            self.crowd = max(self.crowd, there)
             if event.overflow:
                 self._overflowing.add(event.rule)
+            try:
+                rules[rule].append(digest)
+            except KeyError:
+                rules[rule] = array("Q", [digest])
+        if len(seen) - before < len(digests) - first:
+            self.repeated = True
+
+    def bounds(self, keys_per_place: int, keys_per_rule: int) -> dict[str, int]:
+        """{rule: the greatest digest of a key that it may still keep}, of rules that have all the keys they may.
+
+        None while some place may have more keys than it may: those that it will not keep do not count.
+        """
+        if self.crowd > keys_per_place:
+            return {}
+        full = {rule: digests for rule, digests in self._rules.items() if len(digests) > keys_per_rule}
+        found: dict[str, int] = {}
+        for rule, digests in full.items():
+            kept = array("Q", sorted(set(digests))[:keys_per_rule])
+            if len(kept) == keys_per_rule:
+                found[rule] = kept[-1]
+            self._full.add(rule)
+            self._rules[rule] = kept
+        return found
 
     def forget(self, first: int) -> None:
         """Rows that were noted with ids from ``first`` on are gone: the ids are given again, maybe to known keys."""
@@ -66,4 +90,4 @@ class NotedKeys:
 
     def many(self, limit: int) -> set[str]:
         """The rules that may have more keys, or occurrences that a cap put out."""
-        return self._overflowing | {rule for rule, count in self._rules.items() if count > limit}
+        return self._overflowing | self._full | {rule for rule, keys in self._rules.items() if len(keys) > limit}

@@ -26,13 +26,13 @@ from attribution_lib.events.spill import encode_spill, pack_header, split_header
 from attribution_lib.events.stored import StoredRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
     from types import TracebackType
 
     from attribution_lib.events.event import Event
     from attribution_lib.events.fold import FoldKey
-    from attribution_lib.events.folder import Latest
+    from attribution_lib.events.folder import Folder, Latest
     from attribution_lib.observation import Observation
 
 __all__ = ["EventManager"]
@@ -97,8 +97,7 @@ class EventManager:
     def add(self, event: Event, key: FoldKey | None = None) -> None:
         """Fold one event into the store, which owns it from now on; ``key`` where the caller knows its fold key."""
         self._open()
-        self._buffer.add(event, key)
-        if len(self._buffer) >= self._limits.buffered_rows:
+        if self._buffer.add(event, key) >= self._limits.buffered_rows:
             self._make_room()
 
     def count(  # noqa: PLR0913, PLR0917 -- what an occurrence is, without its event
@@ -151,7 +150,7 @@ class EventManager:
         connection = self._open()
         buffer, self._buffer = self._buffer, self._limits.folder(self._bounds)
         if len(buffer):
-            self._append(buffer.fresh())
+            self._append(buffer)
         for rule, count in buffer.unplaced_overflow().items():
             connection.execute(_COUNT_OVERFLOW, (count, self._lookups.id_of("rules", rule)))
             if self._noted is not None:
@@ -261,11 +260,12 @@ class EventManager:
         self._folded, rows = self._open().execute(query).fetchone()
         self._loose = rows - self._folded
 
-    def _append(self, rows: Mapping[FoldKey, Event]) -> None:
+    def _append(self, buffer: Folder) -> None:
         """Insert rows that are folded among themselves; into an empty table they are the folded state."""
-        first = insert_events(self._open(), rows.values(), self._lookups)
+        first = insert_events(self._open(), (rows := buffer.fresh()).values(), self._lookups)
         if self._noted is not None:
-            self._noted.note(first, rows.items())
+            self._noted.note(first, rows.items(), buffer.digests)
+            self._bounds |= self._noted.bounds(self._limits.keys_per_place, self._limits.keys_per_rule)
         if self._folded or self._loose:
             self._loose += len(rows)
         else:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 from array import array
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import hyperscan
 
 from attribution_lib.match.database import load_or_compile
-from attribution_lib.match.plain import Hit, PlainMatcher
+from attribution_lib.match.plain import Hit, PlainMatcher, SegmentHits
 from attribution_lib.match.slabs import SLAB, cut_slabs
 
 if TYPE_CHECKING:
@@ -56,16 +58,19 @@ class HyperscanMatcher:
 
     def scan(self, data: bytes) -> Iterator[Hit]:
         """Candidate hits by segment, then pattern; one a (segment, pattern). Memory is bounded by the slab."""
+        for start, end, hits in self.segments(data):
+            for pattern, hit_end in hits:
+                yield _hit(Hit, (start, end, pattern, start + hit_end))
+
+    def segments(self, data: bytes) -> Iterator[SegmentHits]:
+        """The same, segment by segment."""
         for offset, slab in cut_slabs(data, self._slab):
             ends = [] if self._scanner is None else self._scanner.ends(slab)
             if self._rest is None:
-                yield from _by_segment(slab, ends, offset)
+                yield from _segments(slab, ends, offset)
             else:
-                rest = [
-                    Hit(start + offset, end + offset, pattern, hit_end + offset)
-                    for start, end, pattern, hit_end in self._rest.scan(slab)
-                ]
-                yield from sorted([*_by_segment(slab, ends, offset), *rest])
+                rest = [(start + offset, end + offset, hits) for start, end, hits in self._rest.segments(slab)]
+                yield from _together(sorted([*_segments(slab, ends, offset), *rest]))
 
 
 class _Scanner:
@@ -94,21 +99,29 @@ class _Scanner:
         return scratch
 
 
-def _by_segment(slab: bytes, ends: Iterable[int], offset: int) -> Iterator[Hit]:
+def _segments(slab: bytes, ends: Iterable[int], offset: int) -> Iterator[SegmentHits]:
     """The first hit of each pattern in each segment, ``offset`` bytes on. A match is not empty and has no line feed."""
     start, segment_end = 0, -1
     first_ends: dict[int, int] = {}
     for packed in ends:
         end = packed >> _PATTERN_BITS
         if end <= segment_end:
-            first_ends.setdefault(packed & _PATTERN_MASK, end)
+            pattern = packed & _PATTERN_MASK
+            if pattern not in first_ends:
+                first_ends[pattern] = end - start
             continue
-        for pattern, first_end in sorted(first_ends.items()) if len(first_ends) > 1 else first_ends.items():
-            yield _hit(Hit, (start + offset, segment_end + offset, pattern, first_end + offset))
+        if first_ends:
+            yield start + offset, segment_end + offset, sorted(first_ends.items())
         start = slab.rfind(b"\n", 0, end) + 1
         segment_end = slab.find(b"\n", end)
         if segment_end < 0:
             segment_end = len(slab)
-        first_ends = {packed & _PATTERN_MASK: end}
-    for pattern, first_end in sorted(first_ends.items()):
-        yield _hit(Hit, (start + offset, segment_end + offset, pattern, first_end + offset))
+        first_ends = {packed & _PATTERN_MASK: end - start}
+    if first_ends:
+        yield start + offset, segment_end + offset, sorted(first_ends.items())
+
+
+def _together(segments: Iterable[SegmentHits]) -> Iterator[SegmentHits]:
+    """Segments in order, of which one may come twice."""
+    for (start, end), found in groupby(segments, key=itemgetter(0, 1)):
+        yield start, end, sorted(hit for _, _, hits in found for hit in hits)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from attribution_lib.errors import MatcherError
 from attribution_lib.match.cache import DatabaseCache
-from attribution_lib.match.plain import Hit, PlainMatcher
+from attribution_lib.match.plain import Hit, PlainMatcher, SegmentHits
 from attribution_lib.match.selftest import failures
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     MatcherFactory = Callable[[Sequence[str], Sequence[str]], "Matcher"]
 
-__all__ = ["Hit", "Matcher", "PlainMatcher", "build_matcher"]
+__all__ = ["Hit", "Matcher", "PlainMatcher", "SegmentHits", "build_matcher"]
 
 
 class Matcher(Protocol):
@@ -29,6 +29,10 @@ class Matcher(Protocol):
 
         Segments end at line feeds. Hits may be wrong but none is missing.
         """
+        ...
+
+    def segments(self, data: bytes) -> Iterator[SegmentHits]:
+        """The same hits, those of a segment together: what whoever reads line by line asks for."""
         ...
 
 

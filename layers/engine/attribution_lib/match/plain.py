@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from attribution_lib.match.pattern import compile_confirm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["Hit", "PlainMatcher", "engine_of"]
+__all__ = ["Hit", "PlainMatcher", "SegmentHits", "by_segment", "engine_of"]
 
 _MAX_REACH = 8 << 10
 
@@ -24,6 +26,10 @@ class Hit(NamedTuple):
     """Index into the patterns that the matcher was built from."""
     hit_end: int
     """Where the first hit ends; confirmation looks around it on long segments."""
+
+
+SegmentHits = tuple[int, int, list[tuple[int, int]]]
+"""Where a segment begins and ends, and of each pattern that may match in it where in the segment its first hit ends."""
 
 
 class PlainMatcher:
@@ -53,6 +59,16 @@ class PlainMatcher:
                 if found is not None:
                     yield Hit(start, end, pattern, start + min(found[1], found[0] + _MAX_REACH))
             start = end + 1
+
+    def segments(self, data: bytes) -> Iterator[SegmentHits]:
+        """The same, segment by segment."""
+        return by_segment(self.scan(data))
+
+
+def by_segment(hits: Iterable[Hit]) -> Iterator[SegmentHits]:
+    """Hits that come by segment, those of one segment together."""
+    for (start, end), found in groupby(hits, key=itemgetter(0, 1)):
+        yield start, end, [(hit.pattern, hit.hit_end - start) for hit in found]
 
 
 def engine_of(engines: Sequence[str], index: int) -> str:

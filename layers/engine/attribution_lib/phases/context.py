@@ -33,6 +33,8 @@ class ContextReader:
     _segment: Segment = (-1, -1)
     _last: Context = ((), ())
     """The last answer: several rules hit one line, and most of what is around it is around the next line too."""
+    _here: str | None = None
+    """The line itself, where it was among those around the one before."""
     _reach: int = -1
     """Where the last line below ends; -1 where a side has empty lines, or was not looked at whole."""
 
@@ -41,21 +43,24 @@ class ContextReader:
         if segment != self._segment:
             start, end = segment
             if self._reach < 0 or start != self._segment[1] + 1 or not self._slide():
-                self._last = self._around(start, end)
+                self._last, self._here = self._around(start, end), None
             self._segment = segment
         return self._last
 
     def _slide(self) -> bool:
         """Go on to the next line: one line leaves each side and one comes; False where that one is empty."""
         data, (before, after) = self.buffer.data, self._last
-        coming = []
-        if self._reach + 1 < len(data):
-            start, end = self.buffer.segment(self._reach + 1)
+        start = self._reach + 1
+        coming: tuple[str, ...] = ()
+        if start < len(data):
+            end = data.find(b"\n", start)
+            end = len(data) if end < 0 else end
             if start == end:
                 return False
-            coming, self._reach = [data[start:end]], end
-        leaving = data[self._segment[0] : self._segment[1]]
-        self._last = (*before, *self._shared([leaving]))[-_LINES:], (*after[1:], *self._shared(coming))
+            coming, self._reach = (data[start : min(end, start + _BYTES)].decode("utf-8", "replace"),), end
+        leaving = self._shared([data[slice(*self._segment)]]) if self._here is None else (self._here,)
+        self._here = after[0] if after else None
+        self._last = (*before, *leaving)[-_LINES:], (*after[1:], *coming)
         return True
 
     def _around(self, start: int, end: int) -> Context:

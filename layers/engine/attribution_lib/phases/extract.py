@@ -72,15 +72,7 @@ class LineExtractor:
 
     def _run(self) -> None:
         data, line = self.buffer.data, self._line
-        start, end = -1, -1
-        hits: list[tuple[int, int]] = []
-        for at, segment_end, pattern, hit_end in self.plan.matcher.scan(data):
-            if at != start:
-                if hits:
-                    line(data[start:end], start, hits)
-                start, end, hits = at, segment_end, []
-            hits.append((pattern, hit_end - at))
-        if hits:
+        for start, end, hits in self.plan.matcher.segments(data):
             line(data[start:end], start, hits)
 
     def _line(self, data: bytes, start: int, hits: list[tuple[int, int]]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from attribution_lib.match.opening import opening_of
 from attribution_lib.phases.sayings import DATUM_SIDE, Read, Said, datum_of
-from attribution_lib.text.prefixes import Prefix, parse_prefix
+from attribution_lib.text.prefixes import Draft, Prefix, parse_prefix, prefix_of, read_forms
 
 if TYPE_CHECKING:
     from attribution_lib.match.opening import Opening
@@ -30,6 +30,8 @@ _BEFORE = 3
 _NO_PREFIX = Prefix()
 _NOTHING = Read(_NO_PREFIX, (), "")
 
+Standing = tuple[str | None, bool, bool, bool]
+"""See ``Draft.standing``."""
 Hits = list[tuple[int, int]]
 """(pattern, where in the line the hit ends)."""
 _Key = TypeVar("_Key")
@@ -66,6 +68,17 @@ class _Memory(dict[_Key, _Value]):
 
 
 @dataclass(slots=True)
+class _Known:
+    """Rules that were often confirmed together."""
+
+    rules: tuple[int, ...]
+    opening: Opening | None
+    """Where their matches begin; None: no message of theirs is remembered."""
+    forms: int = 0
+    """How many forms stood before the message that was remembered, or found, last; 0 where that says nothing."""
+
+
+@dataclass(slots=True)
 class LineReader:
     """Reads the lines of one source."""
 
@@ -75,11 +88,11 @@ class LineReader:
     """So many lines that rules confirmed together cost as much as to find where their matches may begin."""
     memory: int = _MEMORY
     _lines: _Memory[bytes, Read] = field(init=False)
-    _messages: _Memory[tuple[tuple[int, ...], bytes], tuple[Said, ...]] = field(init=False)
-    """By the rules that may hit, and the text from ``_BEFORE`` bytes before the message on."""
+    _messages: _Memory[tuple[tuple[int, ...], Standing | None, bytes], tuple[Said, ...]] = field(init=False)
+    """By the rules that may hit, what decides which forms are accepted next where none of them fits the message, and
+    the text from ``_BEFORE`` bytes before the message on."""
     _met: dict[tuple[int, ...], int] = field(default_factory=dict)
-    _openings: dict[tuple[int, ...], Opening | None] = field(default_factory=dict)
-    """Of rules that were confirmed together: where their matches begin; None: no message of theirs is remembered."""
+    _known: dict[tuple[int, ...], _Known] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._lines, self._messages = _Memory(self.memory), _Memory(self.memory)
@@ -102,29 +115,48 @@ class LineReader:
     def _read(self, data: bytes, hits: Hits) -> Read:
         rules = tuple([pattern for pattern, _ in hits])
         text = data.decode("utf-8", "replace")
-        if rules in self._openings:
-            prefix = parse_prefix(text, self.plan.source)
-            if self._messages.rests():
-                return Read(prefix, self._confirmed(data, hits), text)
-            opening, start = self._openings[rules], prefix.body_start - _BEFORE
-            # As long in bytes as in characters: an offset is the same in both.
-            if opening is None or start <= 0 or len(text) != len(data) or not opening.lies_behind(data, start):
-                return Read(prefix, self._confirmed(data, hits), text)
-            message = rules, data[start:]
-            said = self._messages.get(message)
-            if said is None:
-                said = self._confirmed(data, hits)
-                self._messages.keep(message, said)
-            else:
-                self._messages.used += 1
-            return Read(prefix, said, text)
+        known = self._known.get(rules)
+        if known is not None:
+            return self._read_known(known, data, text, hits)
         said = self._confirmed(data, hits)
         if not said:
             return _NOTHING
         met = self._met[rules] = self._met.get(rules, 0) + 1
         if met >= self.worthwhile:
-            self._openings[rules] = self._opening(rules)
+            self._known[rules] = _Known(rules, self._opening(rules))
         return Read(parse_prefix(text, self.plan.source), said, text)
+
+    def _read_known(self, known: _Known, data: bytes, text: str, hits: Hits) -> Read:
+        """One more line of rules that often come together: most say what another one said, behind as many forms."""
+        draft, messages = Draft(self.plan.source), self._messages
+        # As long in bytes as in characters: an offset is the same in both.
+        opening = known.opening if len(text) == len(data) and not messages.rests() else None
+        body = 0
+        if opening is not None and known.forms:
+            body = read_forms(text, 0, draft, known.forms)
+            start = body - _BEFORE
+            if start > 0 and draft.forms == known.forms:
+                said = messages.get((known.rules, draft.standing(), data[start:]))
+                if said is not None and opening.lies_behind(data, start):
+                    messages.used += 1
+                    return Read(prefix_of(draft, body), said, text)
+        body = read_forms(text, body, draft)
+        prefix, start = prefix_of(draft, body), body - _BEFORE
+        if opening is None or start <= 0 or not opening.lies_behind(data, start):
+            return Read(prefix, self._confirmed(data, hits), text)
+        known.forms = draft.forms if draft.settled else 0
+        return Read(prefix, self._said(known, draft, data, start, hits), text)
+
+    def _said(self, known: _Known, draft: Draft, data: bytes, start: int, hits: Hits) -> tuple[Said, ...]:
+        messages = self._messages
+        message = known.rules, draft.standing() if draft.settled else None, data[start:]
+        said = messages.get(message)
+        if said is None:
+            said = self._confirmed(data, hits)
+            messages.keep(message, said)
+        else:
+            messages.used += 1
+        return said
 
     def _read_long(self, data: bytes, hits: Hits) -> Read:
         said = self._confirmed(data, hits, long=True)

@@ -14,9 +14,8 @@ from attribution_lib.text.lines import normalise
 from attribution_lib.text.prefixes import parse_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from attribution_lib.match.matcher import Hit
     from attribution_lib.observation import Source
     from attribution_lib.rules.emission import Emitted
     from attribution_lib.rules.engine import RuleEngine
@@ -60,18 +59,18 @@ class LineMatcher:
         buffer = normalise(raw)
         segments = list(_segments(buffer.data))
         numbers = buffer.line_numbers([start for start, _ in segments])
-        hits = _by_segment(self._plan.matcher.scan(buffer.data))
+        hits = {start: found for start, _, found in self._plan.matcher.segments(buffer.data)}
         for (start, end), number in zip(segments, numbers, strict=True):
             line = buffer.decode(start, end)
             found = hits.get(start)
             events = tuple(self._events(buffer.data[start:end], line, found)) if found else ()
             yield MatchedLine(number, line, events)
 
-    def _events(self, data: bytes, line: str, hits: Sequence[Hit]) -> Iterator[MatchedEvent]:
+    def _events(self, data: bytes, line: str, hits: Sequence[tuple[int, int]]) -> Iterator[MatchedEvent]:
         prefix: Prefix | None = None
-        for hit in hits:
-            planned = self._plan.rules[hit.pattern]
-            captures = planned.confirm.search(data, hit.hit_end - hit.start)
+        for pattern, hit_end in hits:
+            planned = self._plan.rules[pattern]
+            captures = planned.confirm.search(data, hit_end)
             if captures is None or not isinstance(planned.rule, TextRule):
                 continue
             emitted = emit_text(planned.rule, captures)
@@ -101,10 +100,3 @@ def _segments(data: bytes) -> Iterator[tuple[int, int]]:
         end = len(data) if end < 0 else end
         yield start, end
         start = end + 1
-
-
-def _by_segment(hits: Iterable[Hit]) -> dict[int, list[Hit]]:
-    found: dict[int, list[Hit]] = {}
-    for hit in hits:
-        found.setdefault(hit.start, []).append(hit)
-    return found

@@ -47,6 +47,7 @@ SYSTEM = frozenset({Source.SYSLOG, Source.SCHEDULER})
 APPLOG = frozenset({Source.APPLOG})
 NOT_SYSLOG = frozenset(Source) - {Source.SYSLOG}
 
+_NONE = Clock.NONE
 _CLOCKS = {Clock.NONE: 0, Clock.UPTIME: 1, Clock.YEARLESS: 2, Clock.LOCAL: 3, Clock.UTC: 4}
 _TEXT_FIELDS = frozenset({"node", "device", "program"})
 _FIELDS = _TEXT_FIELDS | {"rank", "task", "local_rank", "pid", "repeated", "group_rank"}
@@ -57,7 +58,7 @@ class Draft:
 
     # One is made a line, and of its fields few are ever set: the others stay those of the class.
     timestamp: int | None = None
-    clock: Clock = Clock.NONE
+    clock: Clock = _NONE
     node: str | None = None
     rank: int | None = None
     task: int | None = None
@@ -70,6 +71,8 @@ class Draft:
     """The rank a process group's own tag gives, which is global only for the default group."""
     forms: int = 0
     """How many forms were read."""
+    settled: bool = False
+    """Whether no form fits what comes next."""
 
     def __init__(self, source: Source, *, program: str | None = None) -> None:
         self.source = source
@@ -86,6 +89,10 @@ class Draft:
         if self.node is None or (is_address(self.node) and not is_address(node)):
             self.node = node
 
+    def standing(self) -> tuple[str | None, bool, bool, bool]:
+        """All that decides, after a first form, which forms are accepted of a text that comes next."""
+        return (self.program, self.clock is _NONE, self.task is None, self.rank is None)
+
     @property
     def labelled(self) -> bool:
         """True once something inside the message's own line was read: a launcher's label cannot follow."""
@@ -94,7 +101,7 @@ class Draft:
     @property
     def stamped(self) -> bool:
         """True once a time was read."""
-        return self.clock is not Clock.NONE
+        return self.clock is not _NONE
 
 
 @dataclass(frozen=True)

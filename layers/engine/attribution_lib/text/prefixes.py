@@ -117,7 +117,7 @@ if TYPE_CHECKING:
 
     from attribution_lib.observation import Source
 
-__all__ = ["Prefix", "parse_prefix"]
+__all__ = ["Draft", "Prefix", "parse_prefix", "prefix_of", "read_forms"]
 
 _MAX_FORMS = 16
 _BLANK = frozenset(" \t")
@@ -152,14 +152,26 @@ class Prefix(NamedTuple):
 
 def parse_prefix(line: str, source: Source) -> Prefix:
     """Everything that the prefixes of one normalised line say; never fails, whatever the line holds."""
-    table = _TABLE[source]
     draft = Draft(source)
-    body = 0
-    for _ in range(_MAX_FORMS):
+    return prefix_of(draft, read_forms(line, 0, draft))
+
+
+def read_forms(line: str, body: int, draft: Draft, most: int = _MAX_FORMS) -> int:
+    """Read on from ``body`` until no form fits or the draft has so many; where the next one, or the message, begins.
+
+    A draft is ``settled`` where nothing fitted: nor would it behind another prefix after which a draft stands alike.
+    """
+    table = _TABLE[draft.source]
+    while draft.forms < most:
         end = _read_next(line, body, table, draft)
         if end is None:
             break
         body = end
+    return body
+
+
+def prefix_of(draft: Draft, body: int) -> Prefix:
+    """What a draft says, of a line whose message begins at ``body``."""
     rank = draft.rank
     if rank is None and draft.task is None:
         rank = draft.group_rank
@@ -195,6 +207,7 @@ def _read_next(line: str, body: int, table: Mapping[str, Forms], draft: Draft) -
     forms = table.get(line[start : start + 2] if key == "[" else key)
     found = None if forms is None else forms.first(line, start, draft)
     if found is None:
+        draft.settled = True
         return None
     form, match = found
     form.apply(match, draft)

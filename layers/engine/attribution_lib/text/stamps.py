@@ -126,7 +126,7 @@ def read_calendar(match: re.Match[str]) -> Stamp | None:
         "year", "month", "day", "hour", "minute", "second", "fraction", "zone"
     )
     try:
-        micros = _micros(year if len(year) > 2 else f"20{year}", month, day, hour, minute, second, fraction)  # noqa: PLR2004 - a two-digit year
+        micros = _micros(year, month, day, hour, minute, second, fraction)
         if zone is None:
             return _stamp(micros, _LOCAL)
         if zone[0] in "+-":
@@ -203,15 +203,24 @@ def _micros(  # noqa: PLR0913, PLR0917 - the parts of a time, in their order
     fraction: str | None,
 ) -> int:
     """µs since the epoch of a civil time; raises ValueError if it does not exist."""
-    hours, minutes, seconds = int(hour), int(minute), int(second)
-    if hours > 23 or minutes > 59 or seconds > _LAST_SECOND_OF_MINUTE:  # noqa: PLR2004 - the clock's own limits
+    seconds = int(second)
+    if seconds > _LAST_SECOND_OF_MINUTE:
         msg = f"no such time of day: {hour}:{minute}:{second}"
         raise ValueError(msg)
-    days = _days(year, month, day)
-    return ((days * 24 + hours) * 60 + minutes) * 60_000_000 + seconds * 1_000_000 + _fraction(fraction)
+    micros = _minute(year, month, day, hour, minute) + seconds * 1_000_000
+    return micros + _fraction(fraction) if fraction else micros
 
 
 @lru_cache(maxsize=1024)
-def _days(year: str | int, month: str | int, day: str) -> int:
-    """Days since the epoch; raises ValueError if there is no such day."""
-    return date(int(year), int(month), int(day)).toordinal() - _DAY_OF_EPOCH
+def _minute(year: str | int, month: str | int, day: str, hour: str, minute: str) -> int:
+    """µs since the epoch; raises ValueError if there is no such day, or no such time of day. Years may have two digits.
+
+    Lines come in the order of time: nearly all are in a minute in which others are.
+    """
+    hours, minutes = int(hour), int(minute)
+    if hours > 23 or minutes > 59:  # noqa: PLR2004 - the clock's own limits
+        msg = f"no such time of day: {hour}:{minute}"
+        raise ValueError(msg)
+    years = int(year) if len(str(year)) > 2 else 2000 + int(year)  # noqa: PLR2004 - a two-digit year
+    days = date(years, int(month), int(day)).toordinal() - _DAY_OF_EPOCH
+    return ((days * 24 + hours) * 60 + minutes) * 60_000_000

@@ -16,6 +16,7 @@ from attribution_lib.events.database import connect, empty_tables, fill_tables, 
 from attribution_lib.events.event import EventState, EventType, ExplainedBy
 from attribution_lib.events.fold import seed
 from attribution_lib.events.folder import Folder
+from attribution_lib.events.ordered import kind_of
 from attribution_lib.events.schema import SCHEMA_VERSION
 from attribution_lib.events.spill import read_spill_header
 from attribution_lib.events.table import EventManager
@@ -315,6 +316,22 @@ def test_a_copy_of_a_loaded_event_is_as_whole_as_the_event(source: str) -> None:
         store.add(event(timestamp=MINUTE, source=source, context_before=("before",), payload={"code": "79"}))
         (loaded,) = store.load()
         assert content([copy(loaded)]) == content([loaded])
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_store_that_outgrew_memory_gives_each_key_once_kind_by_kind(times: int) -> None:
+    """Whether rows that were written one after the other repeat each other is told by what was noted of them."""
+    minutes = range(1, times + 1)
+    names = [(rule, f"node-{number:04d}") for rule in ("One", "Other") for number in range(40)]
+    given = [event(timestamp=minute * MINUTE, rule=rule, node=node) for minute in minutes for rule, node in names]
+    folder = Folder()
+    folder.add_all(copy_of(one) for one in given)
+    with EventManager(limits=Limits(buffered_rows=10, loose_rows=1_000)) as store:
+        store.add_all(copy_of(one) for one in given)
+        assert content(store.load()) == content(folder.events())
+        kinds = store.load_kinds()
+        assert {rule for _, rule, _, _ in kinds} == {"One", "Other"}
+        assert all(kind_of(one) == kind for kind, events in kinds.items() for one in events)
 
 
 def test_what_a_payload_may_say_is_known_without_decoding_it() -> None:

@@ -10,7 +10,6 @@ import attribution_lib
 from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import AttributionError, Fault, ObservationError
 from attribution_lib.events.event import EventType
-from attribution_lib.events.ordered import by_kind
 from attribution_lib.events.table import EventManager
 from attribution_lib.job.facts import scheduler_facts
 from attribution_lib.observation import ObservationFormat
@@ -120,7 +119,7 @@ class Attributor:
     def _attribute(self, watch: Watcher) -> tuple[Verdict, EventStream]:
         engine, job = self._engine, self._job
         crashes = self._findings()
-        kinds = self._known(by_kind(self._events.load()), crashes)
+        kinds = self._known(self._events.load_kinds(), crashes)
         of_metrics = [kinds.pop(kind) for kind in list(kinds) if kind[0] == EventType.METRIC]
         summaries = list(chain.from_iterable(of_metrics))
         prepared = prepare(kinds, job, engine, made=self._made(summaries))

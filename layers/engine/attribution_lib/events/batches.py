@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from attribution_lib.events.lookups import Lookups
     from attribution_lib.observation import Observation
 
-__all__ = ["ObservationRow", "read_batches", "write_batch"]
+__all__ = ["ObservationRow", "digest_of_batch", "read_batches", "write_batch"]
 
 _READ = """
 SELECT o.observation_id, s.name, f.name, o.stream, o.start, o."end", o.digest, o.lines, o.bytes, o.truncated_lines,
@@ -19,6 +19,7 @@ SELECT o.observation_id, s.name, f.name, o.stream, o.start, o."end", o.digest, o
 FROM observation_contexts o JOIN obs_sources s ON s.id = o.source JOIN obs_formats f ON f.id = o.format
 ORDER BY o.observation_id, s.name
 """
+_DIGEST = "SELECT digest FROM observation_contexts WHERE observation_id = ? AND format IS NOT NULL"
 _WRITE = """
 UPDATE observation_contexts SET format = ?, stream = ?, start = ?, "end" = ?, digest = ?, lines = ?, bytes = ?,
     truncated_lines = ?, redacted = ?
@@ -72,6 +73,12 @@ _FIELDS = tuple(field.name for field in fields(ObservationRow))
 def read_batches(connection: sqlite3.Connection) -> list[ObservationRow]:
     """All noted batches, by id."""
     return [ObservationRow(*row) for row in connection.execute(_READ)]
+
+
+def digest_of_batch(connection: sqlite3.Connection, observation_id: str) -> str | None:
+    """The digest of a batch noted under this id; None when there is none."""
+    found = connection.execute(_DIGEST, (observation_id,)).fetchone()
+    return None if found is None else str(found[0])
 
 
 def write_batch(connection: sqlite3.Connection, lookups: Lookups, row: ObservationRow) -> bool:

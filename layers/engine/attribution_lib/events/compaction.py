@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import compress, groupby
-from operator import itemgetter
+from operator import itemgetter, not_, or_
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
@@ -194,10 +194,10 @@ def _cap(connection: sqlite3.Connection, keys: _Keys, limits: Limits) -> int | N
     for rows in keys.crowded.values():
         for index in sorted(rows, key=keys.digests.__getitem__)[limits.keys_per_place :]:
             out[index] = 1
-    kept = sorted(digest for digest, gone in zip(keys.digests, out, strict=True) if not gone)
+    kept = sorted(compress(keys.digests, map(not_, out)))
     bound = kept[limits.keys_per_rule - 1] if len(kept) >= limits.keys_per_rule else None
     if bound is not None and len(kept) > limits.keys_per_rule:
-        out = bytearray(gone or digest > bound for digest, gone in zip(keys.digests, out, strict=True))
+        out = bytearray(map(or_, out, map(bound.__lt__, keys.digests)))
     lost = sum(keys.overflow.values()) + sum(compress(keys.occurrences, out))
     connection.executemany(_FORGET, ((key,) for key in compress(keys.ids, out)))
     connection.executemany("UPDATE events SET overflow = 0 WHERE id = ?", ((key,) for key in keys.overflow))
@@ -212,17 +212,19 @@ def _keys_of(
     keys = _Keys()
     known: Sequence[int] = noted.digests if noted is not None else ()
     unknown: dict[int, int] = {}
-    for number, occurrences, overflow, node, rank in connection.execute(_ROWS, (rule,)):
-        digest = known[number] if number < len(known) else 0
-        if not digest:
-            unknown[number] = len(keys.ids)
-        if (node, rank) in crowded:
-            keys.crowded.setdefault((node, rank), []).append(len(keys.ids))
-        if overflow:
-            keys.overflow[number] = overflow
-        keys.ids.append(number)
-        keys.digests.append(digest)
-        keys.occurrences.append(occurrences)
+    cursor = connection.execute(_ROWS, (rule,))
+    while rows := cursor.fetchmany(_SLICE):  # column by column: a rule may have a million rows
+        first = len(keys.ids)
+        numbers, occurrences, overflows, nodes, ranks = zip(*rows, strict=True)
+        digests = [known[number] if number < len(known) else 0 for number in numbers]
+        unknown.update((numbers[index], first + index) for index, digest in enumerate(digests) if not digest)
+        for index, place in enumerate(zip(nodes, ranks, strict=True) if crowded else ()):
+            if place in crowded:
+                keys.crowded.setdefault(place, []).append(first + index)
+        keys.overflow.update(pair for pair in zip(numbers, overflows, strict=True) if pair[1])
+        keys.ids.extend(numbers)
+        keys.digests.extend(digests)
+        keys.occurrences.extend(occurrences)
     for number, *named in connection.execute(_NAMED_KEYS, (rule,)) if unknown else ():
         if number in unknown:
             keys.digests[unknown[number]] = _digest_of(name, *named)

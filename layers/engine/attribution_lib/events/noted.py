@@ -10,6 +10,7 @@ from attribution_lib.events.fold import key_digest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from attribution_lib.events.compaction import Limits
     from attribution_lib.events.event import Event
     from attribution_lib.events.fold import FoldKey
 
@@ -87,6 +88,12 @@ class NotedKeys:
     def note_overflow(self, rule: str) -> None:
         """Some row of a rule may count occurrences that have no row."""
         self._overflowing.add(rule)
+
+    def folded_within(self, limits: Limits) -> bool:
+        """Whether each key surely has one row, and nothing has more keys than it may."""
+        if self.repeated or self.crowd > limits.keys_per_place:
+            return False
+        return not self.many(limits.keys_per_rule)
 
     def many(self, limit: int) -> set[str]:
         """The rules that may have more keys, or occurrences that a cap put out."""

@@ -48,7 +48,7 @@ def _in_order(events: list[Event], key: Callable[[Event], Any]) -> list[Event]:
     An event that was moved since somebody asked for its order has forgotten that, see ``moved``.
     """
     try:
-        return sorted(events, key=key)
+        return _of_one_stream(events) if key is _within_kind and _each_on_a_line(events) else sorted(events, key=key)
     except TypeError:  # a null met a value
         timed = [event for event in events if event.timestamp is not None]
         if 0 < len(timed) < len(events):
@@ -58,6 +58,17 @@ def _in_order(events: list[Event], key: Callable[[Event], Any]) -> list[Event]:
     return sorted(events, key=event_order)
 
 
+def _each_on_a_line(events: list[Event]) -> bool:
+    """Whether events of one kind stand on lines of one stream, each on its own, as nearly all of a system log do."""
+    return len(set(map(_line_of, events))) == len(events) and len(set(map(_stream_of, events))) == 1
+
+
+def _of_one_stream(events: list[Event]) -> list[Event]:
+    """Two sorts by a number, of what is nearly sorted, cost a third of one by a tuple."""
+    return sorted(sorted(events, key=_line_of), key=_timestamp_of)
+
+
+_timestamp_of, _stream_of, _line_of = attrgetter("timestamp"), attrgetter("stream"), attrgetter("line_num")
 _as_stored = attrgetter("timestamp", "source", "stream", "line_num", "node", "rank", "symptom", "rule")
 """The event order of events that lack the same values."""
 _within_kind = attrgetter("timestamp", "stream", "line_num", "node", "rank")

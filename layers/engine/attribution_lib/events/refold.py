@@ -9,26 +9,35 @@ from typing import TYPE_CHECKING
 from attribution_lib.events.event import Clock
 from attribution_lib.events.fold import fold_key
 from attribution_lib.events.folder import KEYS_PER_PLACE, KEYS_PER_RULE, Folder
+from attribution_lib.events.ordered import by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from attribution_lib.events.event import Event
+    from attribution_lib.events.ordered import EventsByKind
 
-__all__ = ["refolded"]
+__all__ = ["refolded_kinds"]
 
 
-def refolded(events: list[Event], rules: Collection[str] | None = None) -> list[Event]:
+def refolded_kinds(kinds: EventsByKind, rules: Collection[str]) -> EventsByKind:
     """What a ``Folder`` would leave of seeded events: each key once, within the caps.
 
-    ``rules`` are those whose events may have become equal, None for all: the others' were folded before.
+    Only events of these rules may have become equal, or too many for one node: the others' were folded before.
     """
-    suspects = events if rules is None else [event for event in events if event.rule in rules]
-    again = _rules_to_fold(suspects)
+    suspects = [event for kind, events in kinds.items() if kind[1] in rules for event in events]
+    if not suspects:
+        return kinds
+    others = {kind: events for kind, events in kinds.items() if kind[1] not in rules}
+    return others | by_kind(_refolded(suspects))
+
+
+def _refolded(events: list[Event]) -> list[Event]:
+    again = _rules_to_fold(events)
     if not again:
         return events
     folder = Folder()
-    folder.add_all(event for event in suspects if event.rule in again)
+    folder.add_all(event for event in events if event.rule in again)
     return [*(event for event in events if event.rule not in again), *folder.events()]
 
 

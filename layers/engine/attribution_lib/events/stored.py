@@ -7,12 +7,14 @@ fetched then. Only a program's own lines are kept at once: many rules read their
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from attribution_lib.events.codec import PLAIN
+from attribution_lib.events.codec import PLAIN, read_others
 from attribution_lib.events.event import Clock, Event, EventState, Position, Sample
+from attribution_lib.events.ordered import by_kind
 from attribution_lib.observation import Source
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from attribution_lib.events.codec import Names
+    from attribution_lib.events.ordered import EventsByKind, Kind
 
 __all__ = ["StoredRows"]
 
@@ -49,28 +52,42 @@ class StoredRows:
         self._names = names
         self._rest: dict[int, _Row] | None = None
 
-    def read(self) -> list[Event]:
-        """Fresh events, in the table's order."""
+    def read(self, count: int) -> EventsByKind:
+        """Fresh events of all ``count`` rows; of each kind in the table's order, plain ones first."""
+        kinds = self._read_plain()
+        if sum(map(len, kinds.values())) != count:
+            for kind, events in by_kind(read_others(self._connection, self._names)).items():
+                kinds.setdefault(kind, []).extend(events)
+        return kinds
+
+    def _read_plain(self) -> EventsByKind:
         nodes, kind_of, origin_of, key_of = self._names.nodes, _Known(self._kind), _Known(self._origin), _Known(_key)
-        make, utc, active, program = Event.__new__, Clock.UTC, EventState.ACTIVE, Source.APPLOG.value
-        events = []
+        make, utc, active, program = Event.__new__, Clock.UTC, EventState.ACTIVE, Source.APPLOG
+        kinds: defaultdict[Kind, list[Event]] = defaultdict(list)
+        known_kind = known_origin = None
         rows = self._connection.execute(_READ)
         for number, kind, origin, line_num, timestamp, node, rank, device, payload, datum, key in rows:
+            if kind != known_kind or origin != known_origin:  # neighbours are often alike
+                known_kind, known_origin = kind, origin
+                event_type, rule, symptom, declared = kind_of[kind]
+                observation_id, source, stream = origin_of[origin]
+                add = kinds[event_type, rule, symptom, source].append
+                with_text = source == program
             event = make(Event)
-            event.event_type, event.rule, event.symptom, event.node_declared = kind_of[kind]
-            event.observation_id, event.source, event.stream = origin_of[origin]
+            event.event_type, event.rule, event.symptom, event.node_declared = event_type, rule, symptom, declared
+            event.observation_id, event.source, event.stream = observation_id, source, stream
             event.line_num, event.timestamp, event.clock = line_num, timestamp, utc
             event.node, event.rank, event.device = nodes[node], rank, device
-            if event.source == program:
+            if with_text:
                 event.datum = datum
             event.key_fields = () if key is None else key_of[key]
             event.fold, event.occurrences, event.width, event.overflow = "", 1, 1, 0
-            event.first = event.last = _bare(Position, (timestamp, event.stream, line_num))
+            event.first = event.last = _bare(Position, (timestamp, stream, line_num))
             event.state = active
             event.original_type = event.changed_by = event.explained_by = event.derived_from = None
             event.table, event.row, event.text = self, number, payload or ""  # type: ignore[misc] # slots of the base class
-            events.append(event)
-        return events
+            add(event)
+        return dict(kinds)
 
     def settle(self) -> None:
         """Read what is left while the rows are still there."""

@@ -84,7 +84,9 @@ class EventStream:
             self._active.pop(kind, None)
             if set(map(_state_of, events)) != {ACTIVE}:
                 self._changed.add(kind)
-        self._merged = {several: found for several, found in self._merged.items() if kinds.keys().isdisjoint(several)}
+        stale = [several for several in self._merged if not kinds.keys().isdisjoint(several)]
+        for several in stale:
+            del self._merged[several]
 
     def reorder(self) -> None:
         """Put events in order again of which some stand elsewhere now (EARLY steps)."""
@@ -190,7 +192,11 @@ class EventStream:
 
     def demote(self, event: Event, *, by: str, explained_by: Event | ExplainedBy | None = None) -> None:
         """Turn a bad-node event into an interesting one; it keeps its original type and says who did it."""
-        self.demote_all((event,), by=by, explained_by=explained_by)
+        if event.state is not ACTIVE or event.event_type != BAD_NODE:
+            return
+        self._note_change(kind_of(event))
+        _demote(event, by, _explained(explained_by))
+        self._add({kind_of(event): [event]})
 
     def demote_all(self, events: Iterable[Event], *, by: str, explained_by: Event | ExplainedBy | None = None) -> None:
         """Demote many for one reason."""
@@ -199,11 +205,7 @@ class EventStream:
         for kind in set(map(kind_of, demoted)):
             self._note_change(kind)
         for event in demoted:
-            event.original_type = event.event_type
-            event.event_type = EventType.INTERESTING_NODE
-            event.state = EventState.DEMOTED
-            event.changed_by = by
-            event.explained_by = explained
+            _demote(event, by, explained)
         self._add(by_kind(demoted))
 
     def discard(
@@ -262,6 +264,8 @@ class EventStream:
 _NARROW = {_SYMPTOM: 0, _RULE: 1, _SOURCE: 2, _TYPE: 3}
 """Which part leaves the fewest kinds."""
 _state_of = attrgetter("state")
+_bare: Any = tuple.__new__
+"""Makes a named tuple without its Python-level constructor: one event's after the other is explained."""
 
 
 def _current(events: list[Event], event_type: str, *, active: bool) -> list[Event]:
@@ -271,5 +275,10 @@ def _current(events: list[Event], event_type: str, *, active: bool) -> list[Even
     return [event for event in events if event.event_type == event_type]
 
 
+def _demote(event: Event, by: str, explained: ExplainedBy | None) -> None:
+    event.original_type, event.event_type = event.event_type, EventType.INTERESTING_NODE
+    event.state, event.changed_by, event.explained_by = EventState.DEMOTED, by, explained
+
+
 def _explained(by: Event | ExplainedBy | None) -> ExplainedBy | None:
-    return ExplainedBy(by.symptom or by.event_type, by.source, by.node) if isinstance(by, Event) else by
+    return _bare(ExplainedBy, (by.symptom or by.event_type, by.source, by.node)) if isinstance(by, Event) else by

@@ -12,15 +12,15 @@ from weakref import WeakSet
 
 from attribution_lib.bulk import collector_paused
 from attribution_lib.errors import StoreClosedError, StoreFormatError
-from attribution_lib.events.batches import ObservationRow, read_batches, write_batch
-from attribution_lib.events.codec import Names, read_others
+from attribution_lib.events.batches import ObservationRow, digest_of_batch, read_batches, write_batch
+from attribution_lib.events.codec import Names
 from attribution_lib.events.compaction import Limits, fold_table, rules_of_newest
 from attribution_lib.events.database import connect, create_tables, empty_tables, fill_tables, moved_to_disk
 from attribution_lib.events.encoding import insert_events
 from attribution_lib.events.importing import fold_spill
 from attribution_lib.events.lookups import Lookups
 from attribution_lib.events.noted import NotedKeys
-from attribution_lib.events.refold import refolded
+from attribution_lib.events.refold import refolded_kinds
 from attribution_lib.events.schema import EVENT_COLUMNS
 from attribution_lib.events.spill import encode_spill, pack_header, split_header
 from attribution_lib.events.stored import StoredRows
@@ -33,16 +33,15 @@ if TYPE_CHECKING:
     from attribution_lib.events.event import Event
     from attribution_lib.events.fold import FoldKey
     from attribution_lib.events.folder import Folder, Latest
+    from attribution_lib.events.ordered import EventsByKind
     from attribution_lib.observation import Observation
 
 __all__ = ["EventManager"]
 
 _LOOSE_SHARE = 4
 """A snapshot has at most one unfolded row to so many folded ones: folding all for each new batch would cost more."""
-_COUNT_OVERFLOW = """
-UPDATE events SET overflow = overflow + ?
-WHERE id = (SELECT id FROM events WHERE source_rule = ? ORDER BY overflow = 0 LIMIT 1)
-"""
+_COUNT_OVERFLOW = """UPDATE events SET overflow = overflow + ?
+    WHERE id = (SELECT id FROM events WHERE source_rule = ? ORDER BY overflow = 0 LIMIT 1)"""
 _LIMITS = Limits()
 _SELECT = f"SELECT {', '.join(EVENT_COLUMNS)} FROM events"  # noqa: S608 -- our columns
 
@@ -141,9 +140,7 @@ class EventManager:
 
     def known_digest(self, observation_id: str) -> str | None:
         """The digest of a batch noted under this id; None when there is none."""
-        query = "SELECT digest FROM observation_contexts WHERE observation_id = ? AND format IS NOT NULL"
-        found = self._open().execute(query, (observation_id,)).fetchone()
-        return None if found is None else str(found[0])
+        return digest_of_batch(self._open(), observation_id)
 
     def flush(self) -> None:
         """Write buffered events to the table."""
@@ -159,15 +156,18 @@ class EventManager:
 
     def load(self) -> list[Event]:
         """Fresh events, folded; the same content whatever the order in which they came."""
+        return [event for events in self.load_kinds().values() for event in events]
+
+    def load_kinds(self) -> EventsByKind:
+        """``load``, kind by kind."""
         self.flush()
         if self._loose and self._folded + self._loose > self._limits.keys_per_rule:
             self._fold_in_place()
         with collector_paused():
-            rows = StoredRows(self._open(), names := Names(self._lookups))
-            self._lent.add(rows)
-            events = rows.read() + read_others(self._open(), names)
-            loose = rules_of_newest(self._open(), self._lookups, self._loose)
-            return refolded(events, loose) if loose else events
+            self._lent.add(rows := StoredRows(self._open(), Names(self._lookups)))
+            kinds = rows.read(self._folded + self._loose)
+            folded = not self._loose or (self._noted is not None and self._noted.folded_within(self._limits))
+            return kinds if folded else refolded_kinds(kinds, rules_of_newest(self._open(), self._lookups, self._loose))
 
     def serialize(self) -> bytes:
         """A snapshot: a header line (schema version, rules digest), then the database, a few of its rows unfolded."""
@@ -194,8 +194,7 @@ class EventManager:
     def export_spill(self) -> bytes:
         """Batches and folded events as gzipped NDJSON with names in place of ids; equal stores give equal bytes."""
         self._fold_in_place()
-        rows = self._open().execute(_SELECT)
-        return encode_spill(rows, self.observations(), self._lookups, self.rules_digest)
+        return encode_spill(self._open().execute(_SELECT), self.observations(), self._lookups, self.rules_digest)
 
     def import_spill(self, data: bytes, *, spill_id: str = "") -> bool:
         """Fold a spill's batches and events in; False when ``spill_id`` was imported before.

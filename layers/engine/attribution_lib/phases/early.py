@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from attribution_lib.events.event import UTC, Event, EventState, EventType, Position
 from attribution_lib.events.fold import seed
 from attribution_lib.events.ordered import by_kind
-from attribution_lib.events.refold import refolded
+from attribution_lib.events.refold import refolded_kinds
 from attribution_lib.events.stream import EventStream
 from attribution_lib.job.hostlist import HostlistError, expand_nodes
 from attribution_lib.observation import Source
@@ -64,7 +64,7 @@ def prepare(stored: EventsByKind, job: JobInfo, engine: RuleEngine, *, made: Ite
     changed.update(event.rule for event in made)
     changed |= placement.place(kinds.values(), engine.registry)
     changed |= _convert_clocks(kinds, job)
-    stream = EventStream(_folded_again(kinds, changed), engine.registry)
+    stream = EventStream(refolded_kinds(kinds, changed), engine.registry)
     outside = _discard_outside_window(stream, job)
     _set_aside_others(stream, job)
     return Prepared(stream, placement, outside, dict(sorted(staged_hits.items())))
@@ -72,13 +72,6 @@ def prepare(stored: EventsByKind, job: JobInfo, engine: RuleEngine, *, made: Ite
 
 def _deciding_kinds(kinds: EventsByKind, staged: Container[str]) -> list[list[Event]]:
     return [events for (_, rule, _, _), events in kinds.items() if rule not in staged]
-
-
-def _folded_again(kinds: EventsByKind, rules: Container[str]) -> EventsByKind:
-    """Only events of these rules may have become equal, or too many for one node."""
-    suspects = [event for kind, events in kinds.items() if kind[1] in rules for event in events]
-    others = {kind: events for kind, events in kinds.items() if kind[1] not in rules}
-    return others | by_kind(refolded(suspects))
 
 
 def _set_aside_staged(kinds: EventsByKind, staged: frozenset[str]) -> dict[str, int]:

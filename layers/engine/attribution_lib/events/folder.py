@@ -89,10 +89,7 @@ class Folder:
         return self._rows.get(key)
 
     def add(self, event: Event, key: FoldKey | None = None) -> int:
-        """Fold one event in, under its key where the caller knows that; returns how many rows there are.
-
-        A fresh one has no samples yet; a row of a spill is taken as it is.
-        """
+        """Fold in a fresh event, or a row of a spill as it is; ``key`` if it is known. Returns the number of rows."""
         if event.overflow:
             self._overflow[event.rule] = self._overflow.get(event.rule, 0) + event.overflow
             event.overflow = 0

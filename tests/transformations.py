@@ -174,6 +174,18 @@ def _iso(match: re.Match[str]) -> str:
     return match.group() if moment is None else f"{moment.year}{sep}{moment.month:02}{sep}{moment.day:02}"
 
 
+def _american(match: re.Match[str]) -> str:
+    """``02/22/2026``, as PBS and TORQUE write it."""
+    moment = _shifted(int(match["y"]), int(match["m"]), int(match["d"]))
+    return match.group() if moment is None else f"{moment.month:02}/{moment.day:02}/{moment.year}"
+
+
+def _without_year(match: re.Match[str]) -> str:
+    """``ERROR 09-10 07:12:32``, as vLLM writes it."""
+    moment = _shifted(2026, int(match["m"]), int(match["d"]))
+    return match.group() if moment is None else f"{match['l']} {moment.month:02}-{moment.day:02} "
+
+
 def _named(match: re.Match[str]) -> str:
     """``Jun  5``; the year is that of no date, so February has 28 days."""
     moment = _shifted(2026, MONTHS.index(match["m"]) + 1, int(match["d"]))
@@ -206,7 +218,9 @@ _STAMPS = (
     (re.compile(r"(?<![\d.])(?P<y>20\d\d)(?P<s>[-/])(?P<m>\d\d)(?P=s)(?P<d>\d\d)(?!\d)"), _iso),
     (re.compile(rf"\b(?P<m>{_MONTH})(?P<sp> +)(?P<d>\d\d?)(?= +(?:\d\d:\d\d:\d\d|20\d\d))"), _named),
     (re.compile(r"(?<![A-Za-z0-9])(?P<l>[IWEF])(?P<md>\d{3,4}) (?=\d\d:\d\d:\d\d)"), _glog),
-    (re.compile(r"(?P<k>boot_time=|last response=)(?P<n>\d{10})\b"), _epoch),
+    (re.compile(r"(?<![\d/])(?P<m>\d\d)/(?P<d>\d\d)/(?P<y>20\d\d)(?= \d\d:\d\d)"), _american),
+    (re.compile(r"\b(?P<l>DEBUG|INFO|WARNING|ERROR) (?P<m>\d\d)-(?P<d>\d\d) (?=\d\d:\d\d:\d\d)"), _without_year),
+    (re.compile(r"(?P<k>boot_time=|last response=|\"timestamp\": ?)(?P<n>\d{10})\b"), _epoch),
 )
 
 

@@ -1,7 +1,8 @@
 """What moto's interpreter of state machines is given, so that it runs ours as AWS does, and tells what it went through.
 
 moto 5.2 needs help: functions run in this process, waits of retries are skipped, ``startExecution`` is given its
-parameters in boto3's spelling, and a Distributed Map whose children fail fails unless that is tolerated.
+parameters in boto3's spelling, results are written where the input says, and a Distributed Map whose children fail
+fails unless that is tolerated.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from moto.stepfunctions.parser.asl.component.state.choice.state_choice import St
 from moto.stepfunctions.parser.asl.component.state.exec.state_map.item_reader.eval.resource_eval_s3 import (
     ResourceEvalS3,
 )
+from moto.stepfunctions.parser.asl.component.state.exec.state_map.result_writer.result_writer_decl import ResultWriter
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service_callback
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_sfn import (
@@ -64,6 +66,7 @@ def patches(made: Interpreter) -> list[Any]:
         patch.object(StateChoice, "_eval_state", _choice(made.trace)),
         patch.object(EventManager, "add_event", _add_event(made.trace)),
         patch.object(ResourceEvalS3, "_handle_get_object", staticmethod(_get_object(made))),
+        patch.object(ResultWriter, "_eval_body", _write_results(made)),
         patch.object(StateTaskServiceSfn, "_normalise_parameters", _start_parameters),
         patch.object(StateTaskServiceSfn, "_normalise_response", _upper_keys),
         patch.object(StateTaskServiceSfn, "_eval_service_task", _start(made)),
@@ -212,6 +215,19 @@ def _get_object(made: Interpreter) -> Any:
         env.stack.append(made.host.service.store.objects.get(named["Key"]).decode())
 
     return get_object
+
+
+def _write_results(made: Interpreter) -> Any:
+    """Where a Distributed Map writes its results is said by the state's input; moto looks into the results for it."""
+
+    def evaluate(self: Any, env: Any) -> None:
+        env.stack[-1] = env.states.get_input()
+        self.parargs.eval(env=env)
+        named = env.stack.pop()
+        assert named["Bucket"] == made.bucket
+        env.stack[-1] = {"ResultWriterDetails": {"Bucket": named["Bucket"], "Key": f"{named['Prefix']}/manifest.json"}}
+
+    return evaluate
 
 
 def _start_parameters(self: Any, parameters: dict[str, Any], *_: Any, **__: Any) -> None:

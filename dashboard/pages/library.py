@@ -31,6 +31,9 @@ class Library:
     samples: Callable[[], Sequence[Sample]]
     """For the walkthrough; called for its page only, expected to remember."""
 
+    open_sessions: Callable[[Caller, str], Sequence[str]] = lambda _caller, _job_id: ()
+    """Sessions on a job of this id that are open, for a page that has no verdict to show."""
+
     def site(self, caller: Caller, *, walkthrough: bool = False) -> Site:
         """The dashboard as this caller sees it."""
         samples = self.samples() if walkthrough else ()

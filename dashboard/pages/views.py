@@ -56,7 +56,15 @@ def _job(library: Library, request: PageRequest, _: Shape, __: Mapping[str, str]
         return _to(at.verdict(found[0], job_id, _latest(site.reader, found[0], job_id)))
     if found or site.reader.capabilities.text:
         return _to(at.runs(text=job_id, job=job_id))
-    raise NotFoundError(f"There is no verdict on a job {job_id[:200]!r}.")
+    raise NotFoundError(f"There is no stored verdict on a job {job_id[:200]!r}.{_still_open(library, request, job_id)}")
+
+
+def _still_open(library: Library, request: PageRequest, job_id: str) -> str:
+    """Where evidence of the job may lie that nobody has stored a verdict on yet."""
+    names = library.open_sessions(request.caller, job_id) if is_identifier(job_id) else ()
+    if not names:
+        return ""
+    return f" An open session holds its evidence: attribution keep {' '.join(names)} stores its verdict."
 
 
 def _latest_verdict(library: Library, request: PageRequest, _: Shape, parts: Mapping[str, str]) -> PageAnswer:

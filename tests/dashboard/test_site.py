@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -139,6 +140,15 @@ def test_a_job_that_is_nowhere_is_searched_for_where_the_store_can(filled: Shelf
         assert (found.status, found.headers["Location"]) == (303, "/?text=pretrain&job=pretrain")
     else:
         assert found.status == 404
+
+
+def test_a_job_with_an_open_session_only_is_told_how_its_verdict_is_kept(filled: Shelf) -> None:
+    browser = browser_of(filled)
+    browser.library = replace(browser.library, open_sessions=lambda _, job_id: [f"prod:{job_id}:0"])
+    if filled.kind != "sqlite":
+        page = browser.get("/job?id=90211")
+        assert page.status == 404
+        assert "attribution keep prod:90211:0" in str(page.body)
 
 
 def test_a_job_without_a_verdict_is_never_passed_over_for_one_whose_words_fit(sqlite: Shelf) -> None:

@@ -73,7 +73,8 @@ def test_an_unpacked_body_over_the_limit_names_the_upload_route(world: World) ->
     world.open()
     with pytest.raises(TooLargeError) as caught:
         send(world, gzip.compress(padded(INLINE + 1), 1))
-    assert "upload" in caught.value.extras
+    assert caught.value.extras == {"limit": INLINE, "upload": "POST /v2/attributor/{id}/observation/upload"}
+    assert f"expected at most {INLINE}" in caught.value.detail
 
 
 def test_a_bomb_is_refused_at_once_and_without_memory() -> None:

@@ -22,6 +22,7 @@ from attribution_service.sessions import (
     describe_session,
     list_sessions,
     open_session,
+    open_sessions_of,
     update_job,
 )
 
@@ -289,3 +290,11 @@ def test_a_deleted_session_is_gone_though_its_objects_could_not_be_removed_yet(w
     world.now += 8 * 86_400
     sweep(world.service)
     assert world.listed("attributors/s/") == []
+
+
+def test_open_sessions_are_found_by_the_id_of_their_job(world: World) -> None:
+    opened(world, job={"cluster": "alpha"})
+    opened(world, job={"cluster": "beta"}, attributor_id="mine")
+    opened(world, job={"cluster": "alpha", "job_id": "5"})
+    assert sorted(open_sessions_of(world.service, EVERYTHING, "4711")) == ["alpha:4711:0", "mine"]
+    assert open_sessions_of(world.service, OURS, "4711") == ["alpha:4711:0"]

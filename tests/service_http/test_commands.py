@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from attribution_cli.keep import keep
 from attribution_cli.release import release
 from attribution_cli.replay import replay_command
 from attribution_cli.serve import serve
@@ -63,6 +64,31 @@ def test_kept_evidence_is_attributed_again(tmp_path: Path) -> None:
     code, said = invoke(replay_command, "--data", str(data))
     assert (code, "same    prod:4711:0" in said, "1 verdicts, 0 would change" in said) == (0, True, True)
     assert invoke(replay_command, "--data", str(data), "--diff")[1].startswith("1 verdicts")
+
+
+def test_the_verdict_of_an_open_session_is_kept_where_the_dashboard_and_queries_look(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with running(data) as api:
+        api.open({**JOB, "start": "2026-06-02T20:00:00Z"})
+        api.observe(OOM)
+        name = SESSION.rpartition("/")[2]
+        code, said = invoke(keep, name, "--data", str(data))
+        assert (code, said) == (0, f"kept    {name}  gpu_out_of_memory  /verdict/prod/4711/0\n")
+        stored = api("GET", "/v2/verdict/prod/4711/0").json
+        assert (stored["sub_domain"], stored["evidence_status"]) == ("application", "complete")
+        assert api("GET", SESSION).status == 200, "the session stays open"
+        api.observe("more", stream="b.log")
+        assert invoke(keep, name, "--data", str(data))[0] == 0
+        assert api("GET", "/v2/verdict/prod/4711/0").json["based_on"]["batches"] == 2
+        assert len(api("GET", "/v2/verdict?cluster=prod").json["verdicts"]) == 1
+
+
+@pytest.mark.parametrize("name", ["prod:none:0", "no id at all"])
+def test_a_session_that_is_not_there_has_nothing_to_keep(tmp_path: Path, name: str) -> None:
+    with running(tmp_path / "data"):
+        code, said = invoke(keep, name, "--data", str(tmp_path / "data"))
+    assert code == 2
+    assert "attributor_id" in said or "no open session of this id" in said
 
 
 def test_other_rules_show_what_would_change(tmp_path: Path) -> None:

@@ -278,3 +278,16 @@ def test_the_health_of_a_store_that_cannot_be_written_is_a_503(folder: Path) -> 
         sick = api("GET", "/v2/health")
         assert (sick.status, sick.slug) == (503, "store-unavailable")
         assert "service.db" in sick.json["detail"]
+
+
+def test_head_is_answered_as_get_is_without_the_body(api: Api) -> None:
+    """Load balancers ask for the health this way."""
+    got, head = api("GET", "/v2/health"), api("HEAD", "/v2/health")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["content-length"] == str(len(got.body))
+    assert head.headers["server"] == "attribution"
+    assert api("HEAD", f"{SESSION}/observation").status == 405
+
+
+def test_a_path_that_ends_with_a_slash_is_told_why_it_is_none(api: Api) -> None:
+    assert "no path ends with a slash" in api("GET", "/v2/health/").json["detail"]

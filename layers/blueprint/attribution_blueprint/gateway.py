@@ -103,21 +103,25 @@ class Gateway:
         self.library = library
 
     def answer(self, request: Request) -> Answer:
-        """The answer of the function that the request's route belongs to; 404 or 405 when there is none."""
+        """The answer of the function that the request's route belongs to; 404 or 405 when there is none.
+
+        ``HEAD`` is answered as ``GET`` is; whoever sends the answer leaves the body out.
+        """
         path, _, query = request.target.partition("?")
         if self.library is not None and is_page(path):
             return self._sent(_PAGES, _page_event(request, path, query))
         allowed = []
         for route in self._routes:
             match = route.pattern.fullmatch(path)
-            if match and route.method == request.method:
+            if match and route.method == ("GET" if request.method == "HEAD" else request.method):
                 return self._proxied(route, match, request, query)
             if match:
                 allowed.append(route.method)
         if allowed:
             refused = _MethodNotAllowedError(f"this path takes {', '.join(sorted(allowed))}")
             return answer_problem(refused, {"Allow": ", ".join(sorted(allowed))})
-        return answer_problem(NotFoundError("there is no such route"))
+        hint = "; no path ends with a slash" if path.endswith("/") else ""
+        return answer_problem(NotFoundError(f"there is no such route{hint}"))
 
     def function(self, name: str) -> str:
         """The logical id of a function by logical id, folder or ARN; ``NotFoundError`` names those there are."""
@@ -166,13 +170,13 @@ def answer_problem(error: ServiceError, headers: Mapping[str, str] | None = None
 
 
 def _event(route: Route, match: re.Match[str], request: Request, query: str) -> dict[str, Any]:
-    """The REST API's proxy event, with the body in Base64 as for binary media types."""
+    """The REST API's proxy event of a route, with the body in Base64 as for binary media types."""
     path = request.target.partition("?")[0]
     many = parse_qs(query, keep_blank_values=True, errors="replace") or None
     return {
         "resource": route.path,
         "path": path,
-        "httpMethod": request.method,
+        "httpMethod": route.method,
         "headers": dict(request.headers),
         "multiValueHeaders": {name: [value] for name, value in request.headers.items()},
         "queryStringParameters": {name: values[-1] for name, values in many.items()} if many else None,
@@ -181,7 +185,7 @@ def _event(route: Route, match: re.Match[str], request: Request, query: str) -> 
         "stageVariables": None,
         "requestContext": {
             "resourcePath": route.path,
-            "httpMethod": request.method,
+            "httpMethod": route.method,
             "path": path,
             "stage": _STAGE,
             "requestId": str(uuid4()),

@@ -38,11 +38,9 @@ _DRAINED = 64 << 20
 """A refused body is read up to this, so that the client gets to read the refusal."""
 _IDLE_SECONDS = 75
 _INVOKE = re.compile(r"/2015-03-31/functions/([^/]+)/invocations")
-_UPLOAD = "/_upload/"
-_LAMBDA = "/2015-03-31/"
+_UPLOAD, _LAMBDA = "/_upload/", "/2015-03-31/"
 _UNAUTHORIZED = 401
-_NO_CONTENT = 204
-_NOT_MODIFIED = 304
+_BODILESS = (204, 304)
 
 
 class _UnauthorizedError(ServiceError):
@@ -168,10 +166,13 @@ class _Connection(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     server_version = "attribution"
-    sys_version = ""
     timeout = _IDLE_SECONDS
     disable_nagle_algorithm = True
     wbufsize = -1  # head and body in one packet; unbuffered they cost 40 ms a request (Nagle and delayed ACK)
+
+    def version_string(self) -> str:
+        """The server's name alone."""
+        return self.server_version
 
     def log_message(self, *arguments: Any) -> None:
         """The functions log what they answer."""
@@ -274,12 +275,12 @@ class _Connection(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
-        if answer.status not in (_NO_CONTENT, _NOT_MODIFIED):
+        if answer.status not in _BODILESS:
             self.send_header("Content-Length", str(len(answer.body)))
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        if self.command != "HEAD" and answer.status not in (_NO_CONTENT, _NOT_MODIFIED):
+        if self.command != "HEAD" and answer.status not in _BODILESS:
             self.wfile.write(answer.body)
         self.wfile.flush()
 

@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from attribution_service.http.function import LOGGER
 from attribution_service.http.host import Host
 from attribution_service.retention import sweep
 from attribution_service.service import Service
+from attribution_service.sessions import open_sessions_of
 from attribution_service.settings import read_settings
 from attribution_service.stores.local import open_local
 from dashboard.pages.library import Library
@@ -81,7 +83,9 @@ def serving(how: Serving, environment: Mapping[str, str] = os.environ) -> Iterat
         try:
             require_rules(service.engine(), how.rules_dir)  # told now, not to the first client
             with reading(place, service) as reader, _kept_house(service, back_end):
-                library = Library(reader, service.engine, service.clock, lambda: sample_cases(sample_folder()))
+                sessions = partial(open_sessions_of, service)
+                samples = partial(sample_cases, sample_folder())
+                library = Library(reader, service.engine, service.clock, samples, sessions)
                 host = Host(service, access, write_metrics=None)
                 server.gateway = Gateway(deployment, deployment.load(), host, library)
                 server.accept_upload = lambda token, body: back_end.uploads.accept(token, body, back_end.store.objects)

@@ -27,6 +27,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("connectors", "attribution_cli.connectors:connectors", "Say what can be configured."),
     ("config", "attribution_cli.config:config", "Check the configuration, and show it."),
     ("serve", "attribution_cli.serve:serve", "Serve the v2 API and the dashboard on this machine."),
+    ("keep", "attribution_cli.keep:keep", "Store the verdict of an open session, for the dashboard and queries."),
     (
         "replay",
         "attribution_cli.replay:replay_command",

@@ -88,7 +88,12 @@ class ObservationError(_FaultsError):
 
 
 class ObservationTooLargeError(ObservationError):
-    """An observation is refused because of its size alone; the fault names the limit."""
+    """An observation is refused because of its size alone; ``size`` None where it was not unpacked to its end."""
+
+    def __init__(self, limit: int, size: int | None = None) -> None:
+        self.limit = limit
+        self.found = "the body is longer unpacked" if size is None else f"the body has {size} bytes"
+        super().__init__([Fault("body", "", self.found, f"at most {limit} bytes")])
 
 
 class StoreClosedError(AttributionError):

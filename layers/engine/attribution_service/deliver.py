@@ -67,7 +67,6 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except ObservationTooLargeError as error:
-        limit = error.faults[0].expected if error.faults else ""
-        raise TooLargeError(str(error.faults[0]), limit=limit, upload=UPLOAD_ROUTE_HINT) from None
+        raise TooLargeError(error.found, limit=error.limit, upload=UPLOAD_ROUTE_HINT) from None
     except ObservationError as error:
         raise InvalidRequestError("the observation is not valid", error.faults) from None

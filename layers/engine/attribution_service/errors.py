@@ -89,6 +89,12 @@ class TooLargeError(ServiceError):
     slug = "too-large"
     title = "Over a limit"
 
+    def __init__(self, detail: str, *, limit: int, upload: str = "") -> None:
+        way = f", or what {upload} takes" if upload else ""
+        super().__init__(
+            f"{detail}; expected at most {limit}{way}", limit=limit, **({"upload": upload} if upload else {})
+        )
+
 
 class UnsupportedMediaError(ServiceError):
     """A content type or encoding that the route does not take."""

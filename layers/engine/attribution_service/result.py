@@ -87,10 +87,15 @@ class EnrichedVerdict(Verdict):
 
 
 def evidence_status(
-    connector_reports: Sequence[ConnectorReport], ingestion_reports: Sequence[IngestionReport] = ()
+    connector_reports: Sequence[ConnectorReport],
+    ingestion_reports: Sequence[IngestionReport] = (),
+    *,
+    delivered_otherwise: int = 0,
 ) -> EvidenceStatus:
-    """How much of what was asked for the verdict stands on."""
+    """How much of what was asked for the verdict stands on; without collectors clients delivered what there is."""
     delivered = sum(report.observation_count for report in connector_reports)
+    if not connector_reports and not ingestion_reports:
+        delivered = delivered_otherwise
     lost = any(report.failed or report.conflicts for report in ingestion_reports)
     failed = any(report.status is ConnectorStatus.ERROR for report in connector_reports)
     if failed or lost:
@@ -119,6 +124,8 @@ def enrich_attribution_result(  # noqa: PLR0913 -- the run's facts, all keyword-
         sub_domain=sub_domain_of(verdict.outcome),
         connector_reports=list(connector_reports),
         ingestion_reports=list(ingestion_reports),
-        evidence_status=evidence_status(connector_reports, ingestion_reports),
+        evidence_status=evidence_status(
+            connector_reports, ingestion_reports, delivered_otherwise=verdict.evidence.lines
+        ),
         history=dict(sorted((history or {}).items())),
     )

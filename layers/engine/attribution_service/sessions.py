@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from attribution_service.model import OpenRequest
     from attribution_service.service import Caller, Service
 
-__all__ = ["delete_session", "describe_session", "every_session", "list_sessions", "open_session", "update_job"]
+__all__ = [
+    "delete_session",
+    "describe_session",
+    "every_session",
+    "list_sessions",
+    "open_session",
+    "open_sessions_of",
+    "update_job",
+]
 
 _TRIES = 20
 
@@ -80,6 +88,12 @@ def every_session(service: Service) -> Iterator[SessionView]:
         cursor = page.cursor
         if cursor is None:
             return
+
+
+def open_sessions_of(service: Service, caller: Caller, job_id: str) -> list[str]:
+    """Ids of sessions on a job of this id, among the oldest open ones of the caller's clusters."""
+    page = list_sessions(service, caller, SessionQuery(limit=service.settings.limits.page_max))
+    return [view.attributor_id for view in page.sessions if view.job_id == job_id]
 
 
 def callers_clusters(service: Service, caller: Caller, cluster: str | None) -> list[str]:

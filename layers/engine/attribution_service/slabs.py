@@ -40,7 +40,7 @@ def unpacked(blocks: Iterable[bytes], limit: int) -> Iterator[bytes]:
     for block in _inflated(blocks):
         size += len(block)
         if size > limit:
-            raise TooLargeError(f"more than {limit} bytes unpacked", limit=limit)
+            raise TooLargeError("the body is longer unpacked", limit=limit)
         yield block
 
 

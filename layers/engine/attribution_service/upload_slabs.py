@@ -85,6 +85,6 @@ def _whole(blocks: Iterator[bytes], limit: int) -> bytes:
     for block in blocks:
         size += len(block)
         if size > limit:
-            raise TooLargeError("metrics as one JSON array; give one series a line for more", limit=limit)
+            raise TooLargeError("metrics come as one JSON array, and not one series a line", limit=limit)
         parts.append(block)
     return b"".join(parts)

@@ -39,7 +39,7 @@ def issue_upload(service: Service, caller: Caller, attributor_id: str, request: 
     session = live_session(service, caller, attributor_id)
     limit = service.settings.limits.observation.upload_bytes
     if request.size > limit:
-        raise TooLargeError(f"{request.size} bytes announced; send it in parts", limit=limit)
+        raise TooLargeError(f"{request.size} bytes are announced", limit=limit)
     upload = Upload(
         attributor_id=attributor_id,
         generation=session.generation,

@@ -32,7 +32,7 @@ DEFAULT_LIMITS = Limits()
 def check_size(body: bytes, limit: int) -> None:
     """``ObservationTooLargeError`` when a body is longer than ``limit`` bytes."""
     if len(body) > limit:
-        raise ObservationTooLargeError([Fault("body", "", f"{len(body)} bytes", f"at most {limit}")])
+        raise ObservationTooLargeError(limit, len(body))
 
 
 def unpack(body: bytes, limit: int = DEFAULT_LIMITS.inline_bytes) -> bytes:
@@ -50,9 +50,7 @@ def unpack(body: bytes, limit: int = DEFAULT_LIMITS.inline_bytes) -> bytes:
             rest = machine.unused_data if machine.eof else machine.unconsumed_tail
             size += len(parts[-1])
             if size > limit:
-                raise ObservationTooLargeError(
-                    [Fault("body", "", f"more than {limit} bytes unpacked", f"at most {limit}")]
-                )
+                raise ObservationTooLargeError(limit)
         if not machine.eof:
             raise ObservationError([Fault("body", "", "gzip data is cut off", "a complete gzip stream")])
     return b"".join(parts)

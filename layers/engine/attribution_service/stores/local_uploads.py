@@ -88,7 +88,7 @@ def _copy(body: BinaryIO, file: BinaryIO, size: int) -> str:
     while block := body.read(min(_BLOCK, size - copied + 1)):
         copied += len(block)
         if copied > size:
-            raise TooLargeError(f"the body is longer than the {size} bytes announced", limit=size)
+            raise TooLargeError("the body is longer than announced", limit=size)
         digest.update(block)
         file.write(block)
     if copied != size:

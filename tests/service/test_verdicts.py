@@ -9,6 +9,7 @@ import pytest
 from attribution_lib.taxonomy import Outcome, SubDomain
 from attribution_lib.verdict import Verdict
 from attribution_service.attribute import attribute
+from attribution_service.enrichment import EnrichRequest, enriched_verdict
 from attribution_service.errors import ForbiddenError, InvalidRequestError, NotFoundError
 from attribution_service.model import FeedbackJudgement, FeedbackRequest, VerdictKey, VerdictQuery
 from attribution_service.result import EnrichedVerdict, enrich_attribution_result
@@ -248,3 +249,11 @@ def test_a_caller_sees_its_own_clusters_only(world: World) -> None:
             action(world.service, OURS, beta)
     with pytest.raises(NotFoundError):
         add_feedback(world.service, OURS, beta, FeedbackRequest(judgement=FeedbackJudgement.RIGHT))
+
+
+def test_a_run_that_is_not_there_is_told_with_those_that_are(world: World) -> None:
+    world.open(cluster="alpha")
+    request = EnrichRequest(attributor_id="s", run_id="monday")
+    write_verdict(world.service, EVERYTHING, enriched_verdict(world.service, EVERYTHING, request))
+    with pytest.raises(NotFoundError, match="no verdict of run sunday on this job; there is one of monday"):
+        get_verdict(world.service, EVERYTHING, VerdictKey(cluster="alpha", job_id="4711", attempt=0, run_id="sunday"))

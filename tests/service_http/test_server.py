@@ -291,3 +291,14 @@ def test_head_is_answered_as_get_is_without_the_body(api: Api) -> None:
 
 def test_a_path_that_ends_with_a_slash_is_told_why_it_is_none(api: Api) -> None:
     assert "no path ends with a slash" in api("GET", "/v2/health/").json["detail"]
+
+
+def test_a_payload_that_is_no_event_is_refused_as_lambda_and_the_functions_do(folder: Path) -> None:
+    path = "/2015-03-31/functions/attribute/invocations"
+    with running(folder, lambda_api=True) as api:
+        wrong = api("POST", path, b"{no json")
+        assert (wrong.status, wrong.headers["x-amzn-errortype"]) == (400, "InvalidRequestContentException")
+        for payload in (b"[]", b"null", b'{"httpMethod": "POST"}'):
+            failed = api("POST", path, payload)
+            assert failed.json["errorType"] == "InvalidRequestError", payload
+            assert "API Gateway" in failed.json["errorMessage"]

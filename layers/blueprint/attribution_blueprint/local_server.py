@@ -20,9 +20,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
+from attribution_blueprint.bounded import Bounded
 from attribution_blueprint.gateway import Answer, Request, answer_problem, is_page
 from attribution_service.deliver import UPLOAD_ROUTE_HINT
-from attribution_service.errors import ForbiddenError, InvalidRequestError, NotFoundError, ServiceError, TooLargeError
+from attribution_service.errors import ForbiddenError, NotFoundError, ServiceError, TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -234,14 +235,12 @@ class _Connection(BaseHTTPRequestHandler):
         try:
             event = json.loads(body or b"{}")
         except ValueError:
-            return answer_problem(InvalidRequestError("the payload is not JSON"))
+            return self._lambda_refusal(400, "InvalidRequestContentException", "the payload is not JSON")
         kind = self.headers.get("X-Amz-Invocation-Type", "RequestResponse")
         try:
             gateway.function(name)
         except NotFoundError as error:
-            message = json.dumps({"Type": "User", "Message": error.detail}).encode()
-            headers = {"Content-Type": "application/json", "X-Amzn-ErrorType": "ResourceNotFoundException"}
-            return Answer(404, headers, message)
+            return self._lambda_refusal(404, "ResourceNotFoundException", error.detail)
         if kind == "DryRun":
             return Answer(204, {})
         if kind == "Event":
@@ -252,9 +251,14 @@ class _Connection(BaseHTTPRequestHandler):
         headers = {"Content-Type": "application/json", "X-Amz-Executed-Version": "$LATEST", **failed}
         return Answer(200, headers, json.dumps(answer).encode())
 
+    @staticmethod
+    def _lambda_refusal(status: int, kind: str, message: str) -> Answer:
+        headers = {"Content-Type": "application/json", "X-Amzn-ErrorType": kind}
+        return Answer(status, headers, json.dumps({"Type": "User", "Message": message, "message": message}).encode())
+
     def _upload(self, accept: Callable[[str, BinaryIO], None], length: int) -> Answer:
         """A body that was announced: straight into the store, whatever its size."""
-        body = _Bounded(self.rfile, length)
+        body = Bounded(self.rfile, length)
         try:
             accept(self.path.removeprefix(_UPLOAD), cast("BinaryIO", body))
         except ServiceError as error:
@@ -267,7 +271,7 @@ class _Connection(BaseHTTPRequestHandler):
         if length > _DRAINED:
             self.close_connection = True
             return
-        rest = _Bounded(self.rfile, length)
+        rest = Bounded(self.rfile, length)
         while rest.read(1 << 20):
             pass
 
@@ -283,18 +287,3 @@ class _Connection(BaseHTTPRequestHandler):
         if self.command != "HEAD" and answer.status not in _BODILESS:
             self.wfile.write(answer.body)
         self.wfile.flush()
-
-
-class _Bounded:
-    """The rest of one request's body: never a byte of the next request."""
-
-    def __init__(self, stream: Any, length: int) -> None:
-        self._stream = stream
-        self.left = length
-
-    def read(self, size: int = -1) -> bytes:
-        """Up to ``size`` bytes of what is left."""
-        wanted = self.left if size < 0 else min(size, self.left)
-        block: bytes = self._stream.read(wanted) if wanted else b""
-        self.left = self.left - len(block) if block else 0
-        return block

@@ -38,6 +38,9 @@ __all__ = ["serve"]
 
 _BAD_INPUT = 2
 _DRAIN_SECONDS = 20
+_SEEDING = "attributing the samples, half a minute or so; then it listens"
+_TOLD = 4
+"""Lines of progress, about."""
 
 
 @click.command()
@@ -78,7 +81,7 @@ def _seeded(how: Serving) -> Serving:
     """The samples' verdicts in a database of the demo's folder."""
     path = how.data / "demo.db"
     try:
-        with click.progressbar(length=1, label="attributing the samples", file=sys.stderr) as bar:
+        with click.progressbar(length=1, label=_SEEDING, file=sys.stderr) as bar:
             seed_demo(path, sample_folder(), load_engine(how.rules_dir), lambda done, of: _move(bar, done, of))
     except (OSError, BlueprintError, AttributionError) as error:
         _refuse(str(error))
@@ -88,6 +91,8 @@ def _seeded(how: Serving) -> Serving:
 def _move(bar: Any, done: int, of: int) -> None:
     bar.length = of
     bar.update(done - bar.pos)
+    if not sys.stderr.isatty() and done % (of // _TOLD or 1) == 0:  # where no bar is drawn
+        click.echo(f"{done} of {of}", err=True)
 
 
 def _serve(how: Serving, log_level: str) -> None:

@@ -47,6 +47,7 @@ __all__ = [
     "write_verdict",
 ]
 
+_RUNS_NAMED = 5
 _DAYS = 30
 
 
@@ -176,7 +177,10 @@ def runs_of(service: Service, caller: Caller, key: VerdictKey) -> list[VerdictHe
 def _run_item(service: Service, key: VerdictKey) -> Item:
     runs = [item for item in _attempt_items(service, key) if key.run_id in (None, item["run_id"])]
     if not runs:
-        raise NotFoundError("there is no verdict on this job", cluster=key.cluster, job_id=key.job_id)
+        others = _attempt_items(service, key.model_copy(update={"run_id": None})) if key.run_id else ()
+        known = ", ".join(sorted(str(item["run_id"]) for item in others)[:_RUNS_NAMED])
+        what = f"of run {key.run_id} on this job; there is one of {known}" if known else "on this job"
+        raise NotFoundError(f"there is no verdict {what}", cluster=key.cluster, job_id=key.job_id)
     return max(runs, key=recency)
 
 

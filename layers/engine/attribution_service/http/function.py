@@ -108,6 +108,8 @@ class Function:
     def handler(self, event: dict[str, Any], context: Any) -> Any:
         """The answer to one event: of the gateway, or a direct invocation (which raises ``ServiceError``)."""
         host = host_of(context)
+        if not isinstance(event, dict):
+            raise InvalidRequestError(f"the event is {type(event).__name__}; {self._taken()}")
         task = next((key for key in self.tasks if key in event), None)
         call = Call(event, host)
         request = str(getattr(context, "aws_request_id", ""))
@@ -116,12 +118,15 @@ class Function:
         try:
             if task is not None:
                 return self.tasks[task](host, event)
-            if "httpMethod" not in event:
-                tasks = f", or a task: an object with the key {' or '.join(sorted(self.tasks))}" if self.tasks else ""
-                raise InvalidRequestError(f"the event is no request; send one as API Gateway does{tasks}")
+            if not event.keys() >= {"httpMethod", "path"}:
+                raise InvalidRequestError(f"the event is no request; {self._taken()}")
             return self._answer(call, context)
         finally:
             call.meter.flush(host.write_metrics, host.service.clock())
+
+    def _taken(self) -> str:
+        tasks = f", or a task: an object with the key {' or '.join(sorted(self.tasks))}" if self.tasks else ""
+        return f"send one as API Gateway does{tasks}"
 
     def _answer(self, call: Call, context: Any) -> dict[str, Any]:
         answer = self.resolver.resolve(call.event, context, call=call)

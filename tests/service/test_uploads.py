@@ -169,6 +169,16 @@ def test_an_observation_sent_again_is_a_duplicate_with_the_first_receipt(small: 
         upload(small, data)
 
 
+def test_an_upload_that_was_taken_is_no_second_observation_under_another_header(small: World) -> None:
+    """It was not delivered, and saying so must not look like success."""
+    data = b"PART BROKE\n"
+    ticket = announce(small, data)
+    small.service.store.objects.put(ticket.object_key, data)
+    deliver(small, ticket)
+    with pytest.raises(ObservationConflictError, match="announce and put it again"):
+        deliver(small, ticket, stream="another.log")
+
+
 def test_another_content_under_the_same_id_is_a_conflict(small: World) -> None:
     upload(small, b"PART BROKE\n", observation_id="mine")
     with pytest.raises(ObservationConflictError):

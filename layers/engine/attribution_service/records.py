@@ -180,6 +180,8 @@ class Upload:
     ttl: int
     taken_by: str = ""
     """The observation that it became; its object is then gone."""
+    taken_header: str = ""
+    """SHA-256 of the header that it was named with."""
 
     def item(self) -> Item:
         """As stored."""

@@ -14,7 +14,7 @@ from attribution_lib.parsing.canonical import canonical_json
 from attribution_lib.parsing.header import ENTRIES_KEY, read_header
 from attribution_service.commit import Identity, known_batch, refuse_if_full, refuse_if_known
 from attribution_service.deliver import deliver
-from attribution_service.errors import InvalidRequestError, TooLargeError
+from attribution_service.errors import InvalidRequestError, ObservationConflictError, TooLargeError
 from attribution_service.live import keys_of, live_session
 from attribution_service.model import UploadTicket
 from attribution_service.ports import ItemChangedError, ObjectMissingError
@@ -74,9 +74,7 @@ def ingest_upload(service: Service, session: Session, fields: dict[str, Any]) ->
     upload = _announced(service, session, fields)
     header = _header(fields, upload)
     if upload.taken_by:
-        known = known_batch(service, session, upload.taken_by)
-        if known is not None:
-            refuse_if_known(known, Identity(known.observation_id, known.digest, known.raw_sha))
+        _refuse_taken(service, session, upload, header)
     try:
         identity = _verified(service, upload, header)
         refuse_if_known(known_batch(service, session, identity.observation_id), identity)
@@ -88,7 +86,7 @@ def ingest_upload(service: Service, session: Session, fields: dict[str, Any]) ->
     except ObjectMissingError:
         fault = Fault("object_key", "", "nothing was put there yet", "the PUT of upload_url before this request")
         raise InvalidRequestError("there is no such upload", [fault]) from None
-    _take(service, upload, identity)
+    _take(service, upload, identity, header)
     return receipt
 
 
@@ -141,9 +139,27 @@ def _verified(service: Service, upload: Upload, header: Header) -> Identity:
     return Identity(header.observation_id or digest, digest, raw.hexdigest())
 
 
-def _take(service: Service, upload: Upload, identity: Identity) -> None:
+def _refuse_taken(service: Service, session: Session, upload: Upload, header: Header) -> None:
+    """What a redelivery of the same header is told; with another header it is not delivered, and its object is gone."""
+    known = known_batch(service, session, upload.taken_by)
+    if known is None:
+        return
+    if upload.taken_header not in ("", _header_digest(header)):
+        raise ObservationConflictError(
+            "this upload became another observation, under another header; announce and put it again",
+            observation_id=known.observation_id,
+        )
+    refuse_if_known(known, Identity(known.observation_id, known.digest, known.raw_sha))
+
+
+def _header_digest(header: Header) -> str:
+    return hashlib.sha256(canonical_json(header.canonical())).hexdigest()
+
+
+def _take(service: Service, upload: Upload, identity: Identity, header: Header) -> None:
     """Note what became of it, then remove it; a crash between leaves it to the session's end."""
     pk, sk = session_pk(upload.attributor_id), upload_sk(upload.generation, upload.object_key)
     with suppress(ItemChangedError):
-        service.store.sessions.update(pk, sk, {"taken_by": identity.observation_id}, expect={})
+        taken = {"taken_by": identity.observation_id, "taken_header": _header_digest(header)}
+        service.store.sessions.update(pk, sk, taken, expect={})
         service.store.objects.delete(upload.object_key)

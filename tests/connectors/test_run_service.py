@@ -40,7 +40,7 @@ def test_over_http_the_same_verdicts(local: InProcessAttribution, tmp_path: Path
         service.check()
         there = orchestrate(file, service)
         assert api("GET", "/v2/attributor").json["sessions"] == []
-        large = Observation(Kind.APPLOG, stream="big.log", text=os.urandom(5_000_000).replace(b"\n", b" ") + b"\n")
+        large = Observation(Kind.APPLOG, stream="big.log", text=os.urandom(4_000_000).hex().encode() + b"\n")
         handle = service.open({**JOB, "job_id": "large"})
         assert [service.submit(handle, large) for _ in range(2)] == ["new", "duplicate"]
         with pytest.raises(AttributorConflictError) as refused:

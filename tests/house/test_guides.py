@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "use-cases.md").read_text(encoding="utf-8")
 OPERATORS = (ROOT / "docs" / "operator-guide.md").read_text(encoding="utf-8")
 REST = (ROOT / "docs" / "rest-api.md").read_text(encoding="utf-8")
+OF_PAGES = {"foreign-form"}
+"""Problems that the dashboard's own forms alone can meet; there once some test has imported its pages."""
 SETTINGS = {name: value for name, value in asdict(Settings()).items() if isinstance(value, bool | int | str)}
 
 
@@ -65,4 +67,4 @@ def test_a_setting_of_the_service_is_in_the_operators_guide_with_its_default(nam
 
 def test_every_problem_is_in_the_guide_to_the_api_with_its_status() -> None:
     told = {slug: int(status) for slug, status in re.findall(r"`([a-z-]+)`(?: \| |\s\()(\d{3})(?: \||\))", REST)}
-    assert told == {slug: status for slug, (status, _) in slugs().items()}
+    assert told == {slug: status for slug, (status, _) in slugs().items() if slug not in OF_PAGES}

@@ -200,3 +200,9 @@ def test_many_entries_of_any_shape_have_their_canonical_form_and_columns(shape: 
         columns = (read.entries.lines, read.entries.nodes, read.entries.ranks, read.entries.stamps)
         found = [column[index] if column else None for column in columns]
         assert found == [entry.get(key) for key in ("line", "node", "rank", "ts")]
+
+
+def test_a_byte_that_is_not_utf_8_is_told_with_its_place() -> None:
+    header = b'{"source": "applog", "format": "text", "stream": "a"}'
+    with pytest.raises(ObservationError, match=r"line 3: is not UTF-8: invalid start byte at byte 4"):
+        parse_observation(header + b'\n"fine"\n"ab\xff"', content_type="application/x-ndjson")

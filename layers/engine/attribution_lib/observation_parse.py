@@ -221,7 +221,12 @@ def _json(data: bytes, address: str) -> Any:
             raise ObservationError(
                 [Fault(address, "", "nested too deeply", f"at most {DEFAULT_LIMITS.depth} levels")]
             ) from error
-        problem = f"is not JSON: {str(error).replace(_OWN_LINE, ' at column ')}"
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as wrong:
+            problem = f"is not UTF-8: {wrong.reason} at byte {wrong.start + 1}"
+        else:
+            problem = f"is not JSON: {str(error).replace(_OWN_LINE, ' at column ')}"
         raise ObservationError([Fault(address, "", problem, _EXPECTED.get(address, _AN_ENTRY))]) from error
 
 

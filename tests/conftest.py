@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes go by the argument's name: compressed ones hold the time, and each worker must call a test the same."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(autouse=True)
 def _no_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")

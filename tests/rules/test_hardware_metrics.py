@@ -26,6 +26,9 @@ Samples = list[tuple[int, float]]
 """(minute of the job, value)."""
 RISES: Samples = [(0, 5), (10, 5), (11, 8)]
 STANDS: Samples = [(0, 5), (10, 5), (20, 5)]
+NOT_READY = "Node not ready (Kubernetes)"
+FULL = "2026-06-01 03:20:00 OSError: [Errno 28] No space left on device: '/scratch/step-900.pt'\n"
+CRASH = "Jun  1 03:20:00 node-0003 kernel: NVRM: Xid (PCI:0000:9a:00): 79, GPU has fallen off the bus.\n"
 CODE: Samples = [(0, 0), (10, 0), (11, 79)]
 
 
@@ -36,7 +39,7 @@ def rule_engine() -> RuleEngine:
     return loader.build()
 
 
-def verdict(metric: str, samples: Samples, *, state: str = "FAILED", **labels: str) -> Verdict:
+def verdict(metric: str, samples: Samples, *, state: str = "FAILED", log: str = "", **labels: str) -> Verdict:
     job = JobInfoBuilder.from_mapping(
         {
             "job_id": "7",
@@ -52,6 +55,10 @@ def verdict(metric: str, samples: Samples, *, state: str = "FAILED", **labels: s
     )
     with Attributor(job, rule_engine()) as attributor:
         attributor.ingest(Observation(Source.NODE_METRICS, ObservationFormat.PROMETHEUS_MATRIX, series=[series]))
+        if log:
+            attributor.ingest(
+                Observation(Source.APPLOG, ObservationFormat.TEXT, text=log.encode(), stream="applog.log")
+            )
         return attributor.attribute()
 
 
@@ -99,6 +106,16 @@ def test_a_rise_of_uncorrectable_errors_blames_the_node(metric: str, symptom: st
         ("node_infiniband_symbol_error_total", [(0, 0), (30, 500)], "Wire errors of a port (metric)"),
         ("node_infiniband_local_link_integrity_errors_total", RISES, "Wire errors of a port (metric)"),
         ("node_infiniband_rx_icrc_encapsulated_errors_total", RISES, "Wire errors of a port (metric)"),
+        ("node_infiniband_state_id", [(0, 4), (5, 1)], "IB link losses (metric)"),
+        ("node_infiniband_physical_state_id", [(0, 5), (5, 3)], "IB link losses (metric)"),
+        ("node_infiniband_rate_bytes_per_second", [(0, 50e9), (5, 25e9)], "IB link losses (metric)"),
+        ("node_infiniband_req_remote_access_errors_total", RISES, "IB transport errors (metric)"),
+        ("node_infiniband_req_remote_invalid_request_errors_total", RISES, "IB transport errors (metric)"),
+        ("DCGM_FI_DEV_THERMAL_VIOLATION", [(0, 0), (4, 90e9)], "GPU hot (metric)"),
+        ("node_filesystem_avail_bytes", [(0, 9e9), (5, 4096)], "File system full (metric)"),
+        ("node_filesystem_files_free", [(0, 800), (5, 0)], "File system full (metric)"),
+        ("node_filesystem_device_error", [(0, 0), (5, 1)], "File system does not answer (metric)"),
+        ("up", [(0, 1), (5, 0), (6, 0), (7, 0), (8, 0)], "Exporters of a node silent (metric)"),
         ("node_vmstat_oom_kill", RISES, "OOM kills on the node (metric)"),
         ("container_oom_events_total", RISES, "OOM kills on the node (metric)"),
         ("node_edac_correctable_errors_total", [(0, 0), (30, 500)], "Corrected hardware error"),
@@ -113,6 +130,86 @@ def test_an_anomaly_is_shown_and_blames_nobody(metric: str, samples: Samples, sy
 
     assert symptoms(found) == {symptom}
     assert found.bad_nodes == []
+
+
+# Names and labels as node_exporter's netclass collector and kube-state-metrics write them.
+@pytest.mark.parametrize(
+    ("metric", "samples", "labels", "symptom"),
+    [
+        ("node_network_carrier", [(0, 1), (5, 0)], {"device": "ens3f0np0"}, "Network link lost (metric)"),
+        ("node_network_carrier", [(0, 1), (5, 0)], {"device": "docker0"}, None),
+        ("node_network_carrier", [(0, 1), (5, 0)], {"device": "eni1f9a3c"}, None),
+        ("node_network_carrier", [(0, 0), (5, 1)], {"device": "eth1"}, None),
+        ("node_network_carrier_down_changes_total", RISES, {"device": "ib0"}, "Network link lost (metric)"),
+        ("node_network_carrier_down_changes_total", RISES, {"device": "veth12ab"}, None),
+        ("node_network_carrier_down_changes_total", [(0, 5), (5, 1)], {"device": "ib0"}, None),
+        ("node_network_carrier_changes_total", [(0, 2), (5, 8)], {"device": "eth0"}, "Network link lost (metric)"),
+        ("node_network_carrier_changes_total", [(0, 2), (5, 4)], {"device": "eth0"}, None),
+        ("kube_node_status_condition", [(0, 1), (5, 0)], {"condition": "Ready", "status": "true"}, NOT_READY),
+        ("kube_node_status_condition", [(0, 0), (5, 1)], {"condition": "Ready", "status": "true"}, None),
+        ("kube_node_status_condition", [(0, 1), (5, 0)], {"condition": "Ready", "status": "unknown"}, None),
+        ("kube_node_status_condition", [(0, 1), (5, 0)], {"condition": "DiskPressure", "status": "true"}, None),
+        ("node_infiniband_state_id", [(0, 1), (5, 4)], {"device": "mlx5_2", "port": "1"}, None),
+        ("node_filesystem_avail_bytes", [(0, 0), (5, 0)], {"mountpoint": "/boot/efi"}, None),
+        ("node_filesystem_avail_bytes", [(0, 9e9), (5, 2e6)], {"mountpoint": "/var"}, None),
+        ("node_filesystem_device_error", [(0, 1), (5, 1)], {"mountpoint": "/home/a/fuse"}, None),
+        ("DCGM_FI_DEV_THERMAL_VIOLATION", [(0, 0), (4, 2e9)], {"gpu": "1"}, None),
+        ("up", [(0, 1), (5, 0), (6, 1)], {"job": "node"}, None),
+    ],
+)
+def test_labels_and_the_state_before_tell_a_fault_from_what_comes_and_goes(
+    metric: str, samples: Samples, labels: dict[str, str], symptom: str | None
+) -> None:
+    found = verdict(metric, samples, **labels)
+
+    assert symptoms(found) == ({symptom} if symptom else set())
+    assert found.bad_nodes == []
+
+
+def test_an_exporter_that_does_not_answer_names_no_fault() -> None:
+    found = verdict("up", [(0, 1), *((minute, 0.0) for minute in range(5, 20))])
+
+    assert found.outcome == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("metric", "samples", "labels"),
+    [
+        ("node_filesystem_avail_bytes", [(0, 9e9), (5, 0)], {"mountpoint": "/scratch"}),
+        ("node_filesystem_device_error", [(0, 0), (5, 1)], {"mountpoint": "/scratch"}),
+        ("node_network_carrier", [(0, 1), (5, 0)], {"device": "eth1"}),
+        ("node_infiniband_state_id", [(0, 4), (5, 1)], {"device": "mlx5_2"}),
+        ("kube_node_status_condition", [(0, 1), (5, 0)], {"condition": "Ready", "status": "true"}),
+        ("up", [(0, 1), *((minute, 0.0) for minute in range(5, 20))], {}),
+    ],
+)
+def test_a_hint_of_metrics_takes_nothing_from_a_log_that_proves_the_cause(
+    metric: str, samples: Samples, labels: dict[str, str]
+) -> None:
+    found = verdict(metric, samples, log=FULL, **labels)
+
+    assert symptoms(found) != set()
+    assert found.root_cause is not None
+    assert found.root_cause.symptom == "No space left on device"
+    assert found.outcome == "application_error"
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels"),
+    [
+        ("kube_node_status_condition", {"condition": "Ready", "status": "true"}),
+        ("node_network_carrier", {"device": "ens3f0np0"}),
+        ("up", {}),
+    ],
+)
+def test_what_a_crash_takes_along_is_no_cause(metric: str, labels: dict[str, str]) -> None:
+    silent: Samples = [(0, 1), *((minute, 0.0) for minute in range(21, 30))]
+    found = verdict(metric, silent, log=CRASH, **labels)
+
+    assert symptoms(found) != set()
+    assert found.root_cause is not None
+    assert found.root_cause.symptom == "XID-79-GPU_HAS_FALLEN_OFF_THE_BUS"
+    assert [node.node for node in found.bad_nodes] == [NODE]
 
 
 @pytest.mark.parametrize("metric", sorted({rule.metric for rule in rule_engine().metric_rules}))

@@ -184,6 +184,22 @@ def test_changes_are_counted() -> None:
     assert fired_after(rule("changes", ">=", 3), series(0, 1, 1, 0, 0)) is None
 
 
+@pytest.mark.parametrize(
+    ("values", "after"),
+    [((1, 1, 0), 120), ((1, 0, 1, 0), 60), ((0, 1, 0), 120), ((0, 0, 0), None), ((0, 1), None), ((0,), None)],
+)
+def test_a_turn_is_where_a_series_begins_to_fulfil_the_predicate(values: tuple[float, ...], after: int | None) -> None:
+    assert fired_after(rule("turns", "==", 0), series(*values)) == after
+
+
+def test_one_series_of_a_place_is_no_turn_of_another() -> None:
+    assert found(rule("turns", "==", 0), series(1, 1, port="1"), series(0, 0, port="2")) == []
+
+
+def test_a_turn_before_the_job_s_window_is_history() -> None:
+    assert found(rule("turns", "==", 0), series((-4000, 1), (-700, 0), (0, 0))) == []
+
+
 def test_a_stalled_counter_is_found_at_its_last_sample() -> None:
     assert fired_after(rule("increase", "<", 1), series(7, 7, 7)) == 120
     assert fired_after(rule("increase", "<", 1), series(7, 7, 9)) is None
@@ -227,6 +243,12 @@ def test_thresholds_may_be_for_some_models_only() -> None:
     assert len(found(hopper, series(88, modelName="NVIDIA H100 80GB HBM3"))) == 1
     known = job(node_labels={"node-0003": {"gpu_model": "h100"}})
     assert len(found(hopper, series(88, modelName="NVIDIA A100"), of=known)) == 1
+
+
+def test_labels_choose_the_series_that_a_rule_reads() -> None:
+    ports = rule("turns", "==", 0, labels=(("device", ("eth*", "ib*")),))
+    assert found(ports, series(1, 0, gpu="", device="veth0a"), series(1, 0)) == []
+    assert [event.device for event in found(ports, series(1, 0, gpu="", device="ib0"))] == ["ib0"]
 
 
 def test_samples_outside_the_job_s_window_decide_nothing() -> None:

@@ -53,6 +53,7 @@ op = ">"
 value = 1
 window = "5m"
 for_models = ["H100"]
+labels = { device = ["eth*", "ib*"] }
 emit = { type = "interesting_node", symptom = "Bent", payload = { unit = "C" } }
 """
 

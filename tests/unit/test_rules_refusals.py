@@ -127,6 +127,13 @@ emit = { type = "info" }
         ("value = 1", 'value = 1\nwindow = "5 min"', "8 M window: is '5 min'; expected a duration"),
         ("value = 1", 'value = 1\nsources = ["syslog"]', "8 M sources: is ['syslog']"),
         ("value = 1", 'value = 1\ncode_label = "xid"', "8 M code_label: needs a catalog"),
+        ("value = 1", 'value = 1\nlabels = { device = "eth*" }', "8 M labels: device is 'eth*'; expected an array of"),
+        ("value = 1", "value = 1\nlabels = { device = [] }", "8 M labels: device is []; expected an array of"),
+        (
+            '"last"',
+            '"turns"\nwindow = "5m"',
+            "6 M window: is set, but a turn is between two samples; expected no window",
+        ),
     ],
 )
 def test_a_faulty_metric_rule(tmp_path: Path, old: str, new: str, expected: str) -> None:

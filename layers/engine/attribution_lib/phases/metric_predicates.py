@@ -1,8 +1,9 @@
 """When a metric rule holds: the first sample of a (node, device) that fulfils its predicate, worked out on summaries.
 
-Levels (``last``, ``max``, ``min``) look at all samples of the place together. ``increase`` and ``changes`` look at what
-happens between two samples of one series, inside the job's window, and add up over the series of the place: a value
-that stands when the window opens is nobody's doing here. A falling counter was reset and counts from zero.
+Levels (``last``, ``max``, ``min``) look at all samples of the place together. The others look at what happens between
+two samples of one series, inside the job's window: a value that stands when the window opens is nobody's doing here.
+``turns`` finds where a series begins to fulfil the predicate; ``increase`` and ``changes`` add up over the
+series of the place. A falling counter was reset and counts from zero.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ def find(rule: MetricRule, summaries: Sequence[Mapping[str, Any]], window: Windo
     """What a rule finds in the series of one place (and of one code, where the rule reads codes from a label)."""
     if rule.catalog is not None and not rule.code_label:
         return _codes(rule, summaries, window)
+    if rule.reduce is Reduce.TURNS:
+        return _turn(rule, summaries, window)
     if rule.reduce in (Reduce.INCREASE, Reduce.CHANGES):
         return _growth(rule, summaries, window)
     return _level(rule, summaries, window)
@@ -155,6 +158,18 @@ def _first_sum(
             found.append(Finding(step.at, step.value, base.before, step.series, steps[-1].at))
             break
     return sorted(found, key=lambda finding: finding.at)[:1]
+
+
+def _turn(rule: MetricRule, summaries: Sequence[Mapping[str, Any]], window: Window) -> list[Finding]:
+    """The first sample that fulfils the predicate right after one of its own series that did not."""
+    holds = _OPERATORS[rule.op]
+    turns = sorted(
+        (at, index, before, value)
+        for index, summary in enumerate(summaries)
+        for (_, before), (at, value) in pairwise(_inside(summary, window))
+        if holds(value, rule.value) and not holds(before, rule.value)
+    )
+    return [Finding(at, value, before, index, turns[-1][0]) for at, index, before, value in turns[:1]]
 
 
 def _increase_of(step: _Step) -> float:

@@ -7,6 +7,7 @@ on the union of all summaries, so how a collector cuts its windows changes nothi
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from attribution_lib.events.event import Clock, Event, EventType, Position
@@ -41,11 +42,13 @@ _Place = tuple[str, str | None, str | None, str]
 
 def summarise(observation: Observation, rules: Iterable[MetricRule]) -> list[Event]:
     """One ``Attribution.metric`` event a series that some rule reads; its payload is the series' summary."""
-    wanted = {rule.metric for rule in rules}
+    wanted: dict[str, list[MetricRule]] = {}
+    for rule in rules:
+        wanted.setdefault(rule.metric, []).append(rule)
     events: list[Event] = []
     for series in observation.series:
         name = series.labels.get(NAME_LABEL, "")
-        if name not in wanted:
+        if not any(_reads(rule, series.labels) for rule in wanted.get(name, ())):
             continue
         payload = summary_of(series.labels, series.samples)
         if payload["runs"]:
@@ -145,6 +148,8 @@ def _places(rule: MetricRule, events: Iterable[Event], names: NodeNames) -> dict
     """Series by node, device and code, each place's in the order of their labels."""
     places: dict[_Place, list[Event]] = {}
     for event in events:
+        if not _reads(rule, event.payload["labels"]):
+            continue
         code = ""
         if rule.code_label:
             code = event.payload["labels"].get(rule.code_label, "")
@@ -155,6 +160,10 @@ def _places(rule: MetricRule, events: Iterable[Event], names: NodeNames) -> dict
     for series in places.values():
         series.sort(key=lambda event: event.datum)
     return places
+
+
+def _reads(rule: MetricRule, labels: Mapping[str, str]) -> bool:
+    return all(any(fnmatchcase(labels.get(name, ""), one) for one in patterns) for name, patterns in rule.labels)
 
 
 def _place_order(place: _Place) -> tuple[str, ...]:

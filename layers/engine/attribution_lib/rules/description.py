@@ -42,6 +42,7 @@ def _rule_facts(rule: AnyRule) -> Facts:
         case MetricRule():
             window = f" over {rule.window_seconds} s" if rule.window_seconds is not None else ""
             facts += [("predicate", f"{rule.reduce}({rule.metric}){window} {rule.op} {rule.value:g}")]
+            facts += [(f"label {name}", " or ".join(patterns)) for name, patterns in rule.labels]
         case AccumulatorRule():
             facts += [("sources", ", ".join(rule.sources)), ("trigger", rule.trigger_re)]
         case FilterRule() | RefinerRule():

@@ -53,7 +53,7 @@ class _TextRule(Struct, array_like=True, frozen=True):
 
 
 class _MetricRule(Struct, array_like=True, frozen=True):
-    """The fields of a ``MetricRule`` in order, up to its catalogue."""
+    """The fields of a ``MetricRule`` that are plain data."""
 
     provenance: Provenance
     metric: str
@@ -63,6 +63,7 @@ class _MetricRule(Struct, array_like=True, frozen=True):
     emit: Emit
     window_seconds: int | None
     for_models: tuple[str, ...]
+    labels: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class KeptLoad(Struct, array_like=True, frozen=True):

@@ -107,6 +107,8 @@ def _behaviour(rule: AnyRule, registry: GeneratedSymptomRegistry, code: Mapping[
         fields = _TEXT_FIELDS if isinstance(rule, TextRule) else _METRIC_FIELDS
         found |= {name: getattr(rule, name) for name in fields} | _emission(rule.emitter, registry)
         found |= {"emit": asdict(rule.emit)}
+        if isinstance(rule, MetricRule) and rule.labels:
+            found |= {"labels": rule.labels}
         decode = rule.decode if isinstance(rule, TextRule) else None
         return found | {"decode": "" if decode is None else code.get(_file_of(decode), "")}
     return found | {"code": code.get(rule.provenance.location.path, "")}

@@ -43,7 +43,10 @@ def read_metric_rule(raw: RawRule, declared: Declared) -> None:
         catalog=found[1] if found else None,
         code_label=code_label,
         demotable_by=reader.texts("demotable_by"),
+        labels=_labels(reader),
     )
+    if rule.reduce is Reduce.TURNS and rule.window_seconds is not None:
+        reader.fault("window", "is set, but a turn is between two samples", 'no window with reduce = "turns"')
     check_emit(reader, emit, None, found[0].columns if found else ())
     if code_label and not reader.has("catalog"):
         reader.fault("code_label", "needs a catalog to look the code up in", 'catalog = "catalogs/….csv"')
@@ -64,6 +67,16 @@ def _check_sources(reader: TableReader) -> None:
     sources = reader.raw("sources")
     if reader.has("sources") and sources != [Source.NODE_METRICS.value]:
         reader.fault("sources", f"is {sources!r}", f'["{Source.NODE_METRICS}"], or nothing')
+
+
+def _labels(reader: TableReader) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    labels = []
+    for name, patterns in reader.table("labels").items():
+        if isinstance(patterns, list) and patterns and all(isinstance(one, str) and one for one in patterns):
+            labels.append((name, tuple(patterns)))
+        else:
+            reader.fault("labels", f"{name} is {patterns!r}", 'an array of shell patterns, as in device = ["eth*"]')
+    return tuple(labels)
 
 
 def _window(reader: TableReader) -> int | None:

@@ -93,6 +93,8 @@ class Reduce(StrEnum):
     MIN = "min"
     INCREASE = "increase"
     CHANGES = "changes"
+    TURNS = "turns"
+    """Fulfils the predicate after a sample that did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +205,8 @@ class MetricRule:
     """With a catalogue the reduced value (or the label ``code_label``) is the code to look up."""
     code_label: str = ""
     demotable_by: tuple[str, ...] = ()
+    labels: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Which series it reads: each label must fit one of its shell patterns. Empty: all of the metric."""
     emitter: Emitter | None = field(default=None, compare=False, repr=False)
     """The compiled form of ``emit`` and ``catalog``, put in by the loader (see ``emission``)."""
 

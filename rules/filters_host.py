@@ -18,9 +18,7 @@ STUCK_IN_DRIVER = "Task stuck in the GPU driver"
 OTHER_STACKS = ("Kernel warning", "Kernel oops")
 """Reports of the kernel that print a stack of their own."""
 STACK_SECONDS = 5
-STACK_LINES = 60
-"""A stack trace stands so close below the line that it belongs to."""
-_FAR_ABOVE = -STACK_LINES - 1
+_NOT_ABOVE = -1
 _MICROSECONDS = 1_000_000
 _DAEMON = re.compile(
     r"nv-hostengine|dcgm-exporter|nvidia-persiste|(?:node|process|blackbox)_exporte|prometheus|promtail|telegraf|collectd"
@@ -81,19 +79,19 @@ def _stack_belongs(frame: Event, stuck: Event) -> bool:
     if times[0] is not None and times[1] is not None:
         last = stuck.last.timestamp or times[1]
         return times[1] - STACK_SECONDS * _MICROSECONDS <= times[0] <= last + STACK_SECONDS * _MICROSECONDS
-    return (frame.line_num or 0) - _line_above(frame, stuck) <= STACK_LINES
+    return _line_above(frame, stuck) != _NOT_ABOVE
 
 
 def _line_above(frame: Event, head: Event) -> int:
-    """The line of ``head`` where it stands at or above ``frame`` in the same stream, else far away."""
+    """The line of ``head`` where it stands at or above ``frame`` in the same stream."""
     line = head.line_num or 0
-    return line if head.stream == frame.stream and line <= (frame.line_num or 0) else _FAR_ABOVE
+    return line if head.stream == frame.stream and line <= (frame.line_num or 0) else _NOT_ABOVE
 
 
 def _other_stack(frame: Event, stuck: Event, others: Iterable[Event]) -> bool:
     """A warning or an oops that stands closer above the frame than the stuck task owns the frame."""
-    above = max((_line_above(frame, event) for event in others), default=_FAR_ABOVE)
-    return above > _line_above(frame, stuck) and (frame.line_num or 0) - above <= STACK_LINES
+    above = max((_line_above(frame, event) for event in others), default=_NOT_ABOVE)
+    return above > _line_above(frame, stuck)
 
 
 def _on_node(events: Iterable[Event]) -> dict[str | None, list[Event]]:

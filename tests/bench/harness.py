@@ -101,7 +101,7 @@ def _status_mib(status: Path, field_name: str) -> float:
 
 def rate(size: int, seconds: float) -> float:
     """MB/s (10^6 bytes) of ``size`` bytes."""
-    return round(size / 1e6 / max(seconds, 1e-9), 1)
+    return round(size / 1e6 / max(seconds, 1e-9), 3)
 
 
 def pin_to_one_core() -> int | None:

@@ -16,6 +16,19 @@ if TYPE_CHECKING:
     from attribution_lib.rules.engine import RuleEngine
     from attribution_lib.verdict import Verdict
 
+OTHER_RULES = """
+[[symptom]]
+name = "Lamp lit"
+outcome = "node_down"
+rank = 500
+scope = "node"
+docs = "another rule"
+[[extractor]]
+name = "Lamp"
+match_re = '''LAMP LIT'''
+emit = { type = "bad_node", symptom = "Lamp lit" }
+"""
+"""One rule more than the usual ones."""
 SYMPTOMS = """
 author = "tests"
 [[symptom]]

@@ -17,26 +17,13 @@ from attribution_service.live import stored_session
 from attribution_service.model import AttributionStatus
 from attribution_service.service import EVERYTHING, Caller
 from attribution_service.sessions import delete_session, update_job
-from engine_kit import engine_of
+from engine_kit import OTHER_RULES, engine_of
 from service_kit import World, moto_store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from attribution_lib.rules.engine import RuleEngine
-
-OTHER_RULES = """
-[[symptom]]
-name = "Lamp lit"
-outcome = "node_down"
-rank = 500
-scope = "node"
-docs = "another rule"
-[[extractor]]
-name = "Lamp"
-match_re = '''LAMP LIT'''
-emit = { type = "bad_node", symptom = "Lamp lit" }
-"""
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from attribution_service.live import stored_session
 from attribution_service.model import Attribution, AttributionStatus
 from attribution_service.records import batch_sk, session_pk
 from attribution_service.service import EVERYTHING
-from engine_kit import engine_of
+from engine_kit import OTHER_RULES, engine_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 
     from attribution_service.ports import ObjectStore
     from service_kit import World
-
-OTHER_RULES = """
-[[symptom]]
-name = "Lamp lit"
-outcome = "node_down"
-rank = 500
-scope = "node"
-docs = "another rule"
-[[extractor]]
-name = "Lamp"
-match_re = '''LAMP LIT'''
-emit = { type = "bad_node", symptom = "Lamp lit" }
-"""
 
 
 def one_batch(world: World, **settings: Any) -> None:

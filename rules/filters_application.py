@@ -1,4 +1,4 @@
-"""Filters over application evidence: failures that their own line says were dealt with."""
+"""Filters over application evidence: failures that were dealt with, and tools that nobody needed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from common.application import AUTHOR
+from common.evidence import by_line, lines_of
 
 from attribution_lib.rule_api import EventType, FilterPriority, filter_def
 
@@ -43,3 +44,17 @@ def handled_on_its_own_line(context: FilterContext) -> None:
 
 def _is_handled(event: Event) -> bool:
     return all(_HANDLED.search(datum) for datum in (event.datum, *(sample.datum for sample in event.samples)))
+
+
+@filter_def("OptionalProgramMissing", AUTHOR, priority=FilterPriority.EARLY + 230)
+def optional_program_missing(context: FilterContext) -> None:
+    """That a library did without a tool is no failed command of the script, however the shell words it.
+
+    `Pyspy failed to dump PID 11. Error: /bin/bash: line 1: py-spy: command not found`
+    """
+    stream = context.event_stream
+    optional = by_line(stream.events(symptom="Optional program not found", type=EventType.INTERESTING_NODE))
+    for event in stream.bad(["Job script command failed", "Program or script not found"]) if optional else ():
+        if all(line in optional for line in lines_of(event)):
+            explained = optional[lines_of(event)[0]]
+            stream.discard(event, by="OptionalProgramMissing", explained_by=explained)

@@ -23,6 +23,7 @@ _CARRIERS = frozenset(
         "Fatal check in native code",
         "Program or script not found",
         "TensorRT-LLM assertion",
+        "ONNX Runtime refuses the model",
         "Model server cannot load a model",
         "PyTorch internal assert",
         "Host name not resolved",

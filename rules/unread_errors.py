@@ -73,7 +73,9 @@ def exception_without_stack(_job: JobIdentity, _captures: Mapping[str, str], lin
         r"|[\d\])Z] (?:ERROR|CRITICAL|FATAL):? +[^\d\s|-]"
         r"|(?:^|\) )(?:[Ee]rror|[Ff]atal|[Ff]atal error|ERR!): \S|: [EF] (?:external|tensorflow|xla)/"
         r"|(?:^|\])[EF]\d{4}(?:\d{4})? \d\d:\d\d:|ERROR \d\d-\d\d \d\d:\d\d:\d\d \[?\w+\.py:\d+\] \S| UCX  ERROR \S"
-        r"|level=(?:error|fatal|critical|ERROR|FATAL|CRITICAL)\b|\[[EF]:onnxruntime:|LOG\((?:ERROR|FATAL)\) |npm (?:ERR!|error) |(?:^|\] )[A-Z]\w+ ERROR: \S|\] ?\[E\] \S"
+        r"|(?:^|\] )[A-Z]\w+ ERROR: \S|\] ?\[E\] \S"
+        r"|level=(?:error|fatal|critical|ERROR|FATAL|CRITICAL)\b"
+        r"|\[[EF]:onnxruntime:|LOG\((?:ERROR|FATAL)\) |npm (?:ERR!|error) "
         r"|\[(?:error|critical|fatal)\] \S|\d [EC] \d+ \d+\] |\.(?:cc?|cpp|cuh?|h):\d+:? +(?i:error|fatal)\b"
         r"|\"(?:level|severity|levelname)\": ?\"(?:error|fatal|critical|ERROR|FATAL|CRITICAL)\""
     ),

@@ -156,6 +156,17 @@ cascade(
 )
 
 cascade(
+    "MissingAdapterExplainsMissingNetwork",
+    author=AUTHOR,
+    docs="An adapter that did not start, or left the bus, is why the communication library finds no network to use.",
+    causes=["NIC does not start", "NIC gone from the bus", "NIC firmware dead", "EFA adapter does not answer"],
+    consequences=["NCCL network plugin missing", "NCCL invalid NIC selection", "OFI plugin cannot start"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 215,
+)
+
+cascade(
     "LostHostExplainsUnreachable",
     author=AUTHOR,
     docs="A host that is down cannot be reached: no route, no handshake and no queue pair are then no configuration.",

@@ -6,7 +6,7 @@ would not be understood without them.
 
 from __future__ import annotations
 
-from attribution_lib.rule_api import Outcome, cascade, outcomes
+from attribution_lib.rule_api import Outcome, RefinerPriority, cascade, outcomes
 
 AUTHOR = "attribution maintainers"
 MINUTE = 60
@@ -113,6 +113,26 @@ cascade(
     scope="job",
     order="any",
     within=HOUR,
+)
+cascade(
+    "RemoteDiskAtItsFileSystem",
+    author=AUTHOR,
+    docs="A disk behind the network that is lost takes the file system on it along: no disk of the node broke.",
+    causes=["Remote disk lost (NVMe over fabrics)"],
+    consequences=[
+        "Buffer I/O error",
+        "Disk I/O error",
+        "File system error on a local disk",
+        "File system remounted read-only",
+        "NVMe device lost",
+        "NVMe request timed out",
+        "Superblock cannot be written",
+        "XFS shut down",
+    ],
+    scope="node",
+    order="any",
+    within=HOUR,
+    priority=RefinerPriority.SCRUB + 5,  # before the disk explains what programs met
 )
 cascade(
     "StuckOnStorageOrDriver",

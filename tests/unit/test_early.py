@@ -36,6 +36,18 @@ name = "Killed"
 match_re = 'killing JobId=(?P<job_id>\d+)'
 emit = { type = "bad_node", symptom = "Job killed" }
 sources = ["scheduler"]
+[[symptom]]
+name = "Stopped by its limit"
+outcome = "time_limit"
+rank = 230
+scope = "job"
+teardown = true
+docs = "x"
+[[extractor]]
+name = "StopOfJob"
+match_re = 'JOB (?P<job_id>\d+)\S* .*CANCELLED'
+key = ["job_id"]
+emit = { type = "stop", symptom = "Stopped by its limit" }
 [[metric_extractor]]
 name = "Hot"
 metric = "gpu_temperature"
@@ -160,6 +172,24 @@ def test_a_scheduler_line_that_names_another_job_is_at_most_interesting(engine: 
 
     assert verdict_of(engine, text(4711)).outcome is Outcome.SCHEDULER_SYSTEM
     assert verdict_of(engine, text(4712)).outcome is Outcome.UNKNOWN
+
+
+STOP = "*** JOB {} ON node-0001 CANCELLED AT 2026-06-01T03:00:00 DUE TO TIME LIMIT ***"
+
+
+def _stop_shown(engine: RuleEngine, observation: Observation) -> str | None:
+    root = verdict_of(engine, observation, nodes=["node-0001"], job_id="812").root_cause
+    return root.evidence if root and root.symptom == "Stopped by its limit" else None
+
+
+def test_a_stop_line_of_another_job_in_the_nodes_system_log_is_not_this_jobs_end(engine: RuleEngine) -> None:
+    assert _stop_shown(engine, syslog(STOP.format(811))) is None
+    assert _stop_shown(engine, syslog(STOP.format(812))) == STOP.format(812)
+
+
+def test_a_foreign_number_in_the_jobs_own_output_counts_for_nothing_beside_its_own(engine: RuleEngine) -> None:
+    assert _stop_shown(engine, applog(STOP.format(811))) == STOP.format(811)
+    assert _stop_shown(engine, applog(STOP.format(811), STOP.format("812.0"))) == STOP.format("812.0")
 
 
 def test_a_staged_rule_is_counted_and_decides_nothing(tmp_path: Path) -> None:

@@ -190,9 +190,26 @@ def _set_aside_others(stream: EventStream, job: JobInfo) -> None:
             if source == Source.SCHEDULER:
                 aside += [event for event in events if _names_other_job(event, job)]
         if event_type == EventType.JOB_STOP:
-            stream.discard_all(aside, by=ABOUT_OTHERS)
+            stream.discard_all([*aside, *_stops_of_others(stream, job)], by=ABOUT_OTHERS)
         else:
             stream.demote_all(aside, by=ABOUT_OTHERS)
+
+
+def _stops_of_others(stream: EventStream, job: JobInfo) -> list[Event]:
+    """Stop lines outside the scheduler's own log that name another job.
+
+    A system log is the node's, which other jobs share. A program's output is the job's own: there a foreign id counts
+    as another job's only beside a line that names this one, since wrappers and requeues give jobs other numbers.
+    """
+    named: dict[str, list[Event]] = {Source.SYSLOG: [], Source.APPLOG: []}
+    own = False
+    for events in stream.lists(type=EventType.JOB_STOP):
+        for event in events if events[0].source in named else ():
+            if _names_other_job(event, job):
+                named[event.source].append(event)
+            else:
+                own = own or bool(event.payload.get("job_id"))
+    return [*named[Source.SYSLOG], *(named[Source.APPLOG] if own else ())]
 
 
 def _names_other_job(event: Event, job: JobInfo) -> bool:

@@ -32,6 +32,8 @@ _SLICE = 10_000
 _FORGET = "DELETE FROM events WHERE id = ?"
 _FORGET_NODES = "DELETE FROM nodes WHERE id NOT IN (SELECT node FROM events WHERE node IS NOT NULL)"
 """Of a million nodes, the names of those whose keys are kept."""
+_NODES = 1.5
+"""So many names of nodes to a row are worth keeping: to find out which of them no row has costs a walk over all."""
 # Months of stamps without a year are left to the folder: rows that look alike here need not be.
 _KEYS = """
 SELECT e.id, e.overflow, e.source_rule, e.node, e.rank,
@@ -39,7 +41,8 @@ SELECT e.id, e.overflow, e.source_rule, e.node, e.rank,
        CASE e.clock WHEN 'utc' THEN NULL ELSE e.stream END
 FROM events e JOIN observation_contexts o ON o.id = e.obs_context_id
 """
-_ROWS = "SELECT id, occurrences, overflow, node, rank FROM events WHERE source_rule = ?"
+_ROWS = "SELECT id, occurrences, overflow FROM events WHERE source_rule = ? ORDER BY id"
+_PLACED = "SELECT node, rank FROM events WHERE source_rule = ? ORDER BY id"
 _NAMED_KEYS = """
 SELECT e.id, t.name, s.name, n.name, e.rank, e.device, y.name, e.clock, e.key_fields, m.name, e.timestamp
 FROM events e
@@ -136,7 +139,7 @@ def fold_table(
             noted.note_overflow(name)  # if something was put out
         if bound is not None:
             bounds[name] = bound
-    if bounds:
+    if bounds and len(lookups.ids["nodes"]) > _NODES * connection.execute("SELECT count(*) FROM events").fetchone()[0]:
         connection.execute(_FORGET_NODES)
         lookups.reload()
     return bounds
@@ -215,16 +218,18 @@ def _keys_of(
     cursor = connection.execute(_ROWS, (rule,))
     while rows := cursor.fetchmany(_SLICE):  # column by column: a rule may have a million rows
         first = len(keys.ids)
-        numbers, occurrences, overflows, nodes, ranks = zip(*rows, strict=True)
+        numbers, occurrences, overflows = zip(*rows, strict=True)
         digests = [known[number] if number < len(known) else 0 for number in numbers]
-        unknown.update((numbers[index], first + index) for index, digest in enumerate(digests) if not digest)
-        for index, place in enumerate(zip(nodes, ranks, strict=True) if crowded else ()):
-            if place in crowded:
-                keys.crowded.setdefault(place, []).append(first + index)
-        keys.overflow.update(pair for pair in zip(numbers, overflows, strict=True) if pair[1])
+        if 0 in digests:
+            unknown.update((numbers[index], first + index) for index, digest in enumerate(digests) if not digest)
+        if any(overflows):
+            keys.overflow.update(pair for pair in zip(numbers, overflows, strict=True) if pair[1])
         keys.ids.extend(numbers)
         keys.digests.extend(digests)
         keys.occurrences.extend(occurrences)
+    for index, place in enumerate(connection.execute(_PLACED, (rule,)) if crowded else ()):
+        if place in crowded:
+            keys.crowded.setdefault(place, []).append(index)
     for number, *named in connection.execute(_NAMED_KEYS, (rule,)) if unknown else ():
         if number in unknown:
             keys.digests[unknown[number]] = _digest_of(name, *named)

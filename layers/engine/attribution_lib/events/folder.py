@@ -30,18 +30,8 @@ KEYS_PER_PLACE = 2_000
 """Keys that one rule may have on one (node, rank)."""
 KEYS_PER_RULE = 200_000
 _INFINITY = float("inf")
-
-
-class _Quota:
-    """The keys of one rule, or of one rule on one node and rank: at most ``limit``, the smallest by digest stay."""
-
-    __slots__ = ("count", "heap", "limit")
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.count = 0
-        self.heap: list[tuple[int, FoldKey]] | None = None
-        """(minus digest, key), filled when the limit is first reached; evicted keys are dropped when they surface."""
+_Place = tuple[str, str | None, int | None]
+"""A rule, a node and a rank."""
 
 
 class Latest(NamedTuple):
@@ -71,8 +61,10 @@ class Folder:
     ) -> None:
         """``bounds``: {rule: the greatest digest that a new key of it may have}; keys above are counted only."""
         self._rows: dict[FoldKey, Event] = {}
-        self._rules: dict[str, _Quota] = {}
-        self._places: dict[tuple[str, str | None, int | None], _Quota] = {}
+        self._keys_of: dict[_Place | str, int] = {}
+        """How many keys a rule has, and a rule on one node and rank."""
+        self._heaps: dict[_Place | str, list[tuple[int, FoldKey]]] = {}
+        """Of those that ever had more than they may: (minus digest, key); evicted keys go when they surface."""
         self._overflow: dict[str, int] = {}
         self._marked: list[Event] = []
         self._keys_per_place = keys_per_place
@@ -236,42 +228,37 @@ class Folder:
         for rule, count in self._overflow.items():
             keys = [key for key in self._rows if key[0] == rule]
             if keys:
-                row = self._rows[min(keys, key=key_digest)]
+                row = self._rows[min(keys, key=self._digest)]
                 row.overflow = count
                 self._marked.append(row)
 
-    def _insert(self, key: FoldKey, event: Event) -> None:
-        rule = self._rules.get(event.rule)
-        if rule is None:
-            rule = self._rules[event.rule] = _Quota(self._keys_per_rule)
-        place_key = (event.rule, event.node, event.rank)
-        place = self._places.get(place_key)
-        if place is None:
-            place = self._places[place_key] = _Quota(self._keys_per_place)
-        self._rows[key] = event
-        place.count += 1
-        rule.count += 1
-        if place.heap is None and rule.heap is None and place.count <= place.limit and rule.count <= rule.limit:
-            return
-        self._bound(key, event, place, rule)
+    def _digest(self, key: FoldKey) -> int:
+        return self.digests.get(key) or key_digest(key)
 
-    def _bound(self, key: FoldKey, event: Event, place: _Quota, rule: _Quota) -> None:
+    def _insert(self, key: FoldKey, event: Event) -> None:
+        rule, place = event.rule, (event.rule, event.node, event.rank)
+        self._rows[key] = event
+        of_rule = self._keys_of[rule] = self._keys_of.get(rule, 0) + 1
+        of_place = self._keys_of[place] = self._keys_of.get(place, 0) + 1
+        if self._heaps or of_place > self._keys_per_place or of_rule > self._keys_per_rule:
+            self._bound(key, event, place)
+
+    def _bound(self, key: FoldKey, event: Event, place: _Place) -> None:
         """Note a key in the heaps that exist, and put out the greatest while a limit is exceeded."""
-        entry = (-key_digest(key), key)
-        for quota in (place, rule):
-            if quota.heap is not None:
-                heappush(quota.heap, entry)
-                if len(quota.heap) > 2 * quota.limit + 16:
-                    quota.heap = [held for held in quota.heap if held[1] in self._rows]
-                    heapify(quota.heap)
-        if place.count > place.limit:
-            if place.heap is None:
-                place.heap = self._heap(event, same_place=True)
-            self._evict(place.heap)
-        if rule.count > rule.limit:
-            if rule.heap is None:
-                rule.heap = self._heap(event, same_place=False)
-            self._evict(rule.heap)
+        limits: dict[_Place | str, int] = {place: self._keys_per_place, event.rule: self._keys_per_rule}
+        for owner, limit in limits.items():
+            heap = self._heaps.get(owner)
+            if heap is None:
+                continue
+            heappush(heap, (-key_digest(key), key))
+            if len(heap) > 2 * limit + 16:
+                heap[:] = [held for held in heap if held[1] in self._rows]
+                heapify(heap)
+        for owner, limit in limits.items():
+            if self._keys_of.get(owner, 0) > limit:
+                if owner not in self._heaps:
+                    self._heaps[owner] = self._heap(event, same_place=owner == place)
+                self._evict(self._heaps[owner])
 
     def _heap(self, event: Event, *, same_place: bool) -> list[tuple[int, FoldKey]]:
         heap = [
@@ -289,10 +276,9 @@ class Folder:
             if row is None:
                 continue
             self._overflow[row.rule] = self._overflow.get(row.rule, 0) + row.occurrences
-            self._rules[row.rule].count -= 1
-            place_key = (row.rule, row.node, row.rank)
-            place = self._places[place_key]
-            place.count -= 1
-            if place.count == 0:
-                del self._places[place_key]
+            place = (row.rule, row.node, row.rank)
+            self._keys_of[row.rule] -= 1
+            self._keys_of[place] -= 1
+            if not self._keys_of[place]:
+                del self._keys_of[place]
             return

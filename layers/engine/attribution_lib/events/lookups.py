@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from attribution_lib.events.schema import LOOKUPS
@@ -17,26 +17,27 @@ __all__ = ["Ids", "Lookups", "Same"]
 class Ids(dict[str, int]):
     """{name: id} of one lookup table. Asked for a name that is new, it gives it the next id."""
 
-    __slots__ = ("_next", "_table", "_unwritten")
+    __slots__ = ("_next", "_table", "_written")
 
     def __init__(self, table: str, known: Iterable[tuple[str, int]]) -> None:
         super().__init__(known)
         self._table = table
         self._next = max(self.values(), default=0) + 1
-        self._unwritten: list[tuple[int, str]] = []
+        self._written = len(self)
+        """How many names the table has: the first ones here, and those after them are new."""
 
     def __missing__(self, name: str) -> int:
-        found = self[str(name)] = self._next
-        self._unwritten.append((found, str(name)))
-        self._next += 1
+        found = self._next
+        self._next = found + 1
+        self[str(name)] = found
         return found
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Write the names that are new: all at once, and sorted as their index is, for a tenth of the cost."""
-        if self._unwritten:
-            rows = sorted(self._unwritten, key=itemgetter(1))
-            connection.executemany(f"INSERT INTO {self._table} (id, name) VALUES (?, ?)", rows)  # noqa: S608 -- ours
-            self._unwritten.clear()
+        if len(self) > self._written:
+            rows = sorted(islice(self.items(), self._written, None))
+            connection.executemany(f"INSERT INTO {self._table} (name, id) VALUES (?, ?)", rows)  # noqa: S608 -- ours
+            self._written = len(self)
 
 
 class Same(dict[Any, Any]):

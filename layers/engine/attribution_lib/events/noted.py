@@ -40,29 +40,32 @@ class NotedKeys:
         """No node and rank has more rows of one rule."""
         self.repeated = False
         """Whether two rows may have one key."""
+        self._twice = False
+        """Whether two rows ever had one: the digests of a rule's keys may hold it twice."""
 
     def note(self, first: int, rows: Iterable[tuple[FoldKey, Event]], known: Mapping[FoldKey, int]) -> None:
         """Rows were written, with ids from ``first`` on; ``known`` holds digests of some of their keys."""
         self.forget(first)
-        digests, seen, places, rules = self.digests, self._seen, self._places, self._rules
+        digests, seen, places, crowd = self.digests, self._seen, self._places, self.crowd
         digests.extend([0] * (first - len(digests)))
         before = len(seen)
+        rule, note = "", digests.append
         for key, event in rows:
             digest = known.get(key) or key_digest(key)
             digests.append(digest)
-            seen.add(digest)
-            rule = event.rule
+            if event.rule != rule:
+                rule = event.rule
+                note = self._rules.setdefault(rule, array("Q")).append
+            note(digest)
             place = hash((rule, key[3], key[4])) % _PLACES
             places[place] = there = places[place] + 1
-            self.crowd = max(self.crowd, there)
+            crowd = max(crowd, there)
             if event.overflow:
-                self._overflowing.add(event.rule)
-            try:
-                rules[rule].append(digest)
-            except KeyError:
-                rules[rule] = array("Q", [digest])
+                self._overflowing.add(rule)
+        self.crowd = crowd
+        seen.update(digests[first:])
         if len(seen) - before < len(digests) - first:
-            self.repeated = True
+            self.repeated = self._twice = True
 
     def bounds(self, keys_per_place: int, keys_per_rule: int) -> dict[str, int]:
         """{rule: the greatest digest of a key that it may still keep}, of rules that have all the keys they may.
@@ -74,7 +77,10 @@ class NotedKeys:
         full = {rule: digests for rule, digests in self._rules.items() if len(digests) > keys_per_rule}
         found: dict[str, int] = {}
         for rule, digests in full.items():
-            kept = array("Q", sorted(set(digests))[:keys_per_rule])
+            rising = sorted(digests)  # what was kept before has its order: only what came since costs more than a look
+            if self._twice:
+                rising = list(dict.fromkeys(rising))
+            kept = array("Q", rising[:keys_per_rule])
             if len(kept) == keys_per_rule:
                 found[rule] = kept[-1]
             self._full.add(rule)

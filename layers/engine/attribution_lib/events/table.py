@@ -40,6 +40,7 @@ __all__ = ["EventManager"]
 
 _LOOSE_SHARE = 4
 """A snapshot has at most one unfolded row to so many folded ones: folding all for each new batch would cost more."""
+_LOOSE_ON_DISK = 2  # the same of a table in a file that is still being written: there a row costs only room
 _COUNT_OVERFLOW = """UPDATE events SET overflow = overflow + ?
     WHERE id = (SELECT id FROM events WHERE source_rule = ? ORDER BY overflow = 0 LIMIT 1)"""
 _LIMITS = Limits()
@@ -283,7 +284,7 @@ class EventManager:
             self._connection = moved_to_disk(self._open())
             self._lookups.move(self._connection)
         self.flush()
-        if self._loose > max(self._limits.loose_rows, self._folded // _LOOSE_SHARE):
+        if self._loose > max(self._limits.loose_rows, self._folded // _LOOSE_ON_DISK):
             self._fold_in_place()
 
     def _fold_in_place(self) -> None:

@@ -39,7 +39,10 @@ class Opening:
     def lies_behind(self, line: bytes, offset: int) -> bool:
         """Whether no match begins at or before ``offset``."""
         if self._few:
-            return all(line.find(literal, 0, offset + len(literal)) < 0 for literal in self._few)
+            for literal in self._few:  # noqa: SIM110 -- the hot path: all() of a generator takes twice as long
+                if line.find(literal, 0, offset + len(literal)) >= 0:
+                    return False
+            return True
         found = self._search(line, 0, offset + self._longest)
         return found is None or found.start() > offset
 

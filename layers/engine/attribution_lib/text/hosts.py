@@ -57,7 +57,7 @@ def is_address(token: str) -> bool:
 
 def is_level(token: str) -> bool:
     """True for a log level in any case, which stands where a host might."""
-    return token.strip("[]:").upper() in _LEVELS
+    return not token[-1:].isdigit() and token.strip("[]:").upper() in _LEVELS  # most hosts have a number
 
 
 def looks_like_host(token: str) -> bool:

@@ -39,10 +39,11 @@ YEARLESS_YEAR = 1972
 CLOCK_TIME = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,12}))?"
 _ZONE = r"(?: ?(?P<zone>[Zz]\b|UTC\b|GMT\b|[+-]\d\d:?\d\d(?!\d)))?"
 CALENDAR = (
-    rf"(?P<year>\d{{4}})(?P<dash>[-/]?)(?P<month>\d\d)(?P=dash)(?P<day>\d\d)(?:[Tt _]|-(?=\d\d:)){CLOCK_TIME}{_ZONE}"
+    r"(?P<calendar>(?P<year>\d{4})(?P<dash>[-/]?)(?P<month>\d\d)(?P=dash)(?P<day>\d\d)(?:[Tt _]|-(?=\d\d:))"
+    rf"{CLOCK_TIME}{_ZONE})"
 )
 """``2026-06-02T22:10:47.114Z``, ``2026-06-15 01:12:03,501``, ``2021/09/02 14:20:31``, ``20260423-09:58:50.008``."""
-US_DATE = rf"(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{{4}}|\d\d)(?: \| |[ -]){CLOCK_TIME}{_ZONE}"
+US_DATE = rf"(?P<calendar>(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{{4}}|\d\d)(?: \| |[ -]){CLOCK_TIME}{_ZONE})"
 """``06/20/2026-10:00:00``; the IPMI event log's ``12/24/2022 | 13:58:36``."""
 MONTH_DAY = rf"(?P<month>\d\d)[-/](?P<day>\d\d) {CLOCK_TIME}"
 """vLLM's ``08-20 04:11:20``, mmengine's ``12/09 06:49:23``: no year."""
@@ -73,6 +74,7 @@ _RFC3339 = re.compile(
 )
 _NANOSECONDS = re.compile(r"\d{1,21}", re.ASCII)
 _LOOSE_CALENDAR = re.compile(CALENDAR, re.ASCII)
+_LOOSE_US_DATE = re.compile(US_DATE, re.ASCII)
 _LOOSE_EPOCH = re.compile(r"(?P<epoch>\d{10})(?P<more>(?:\d{3}){0,3})(?:\.(?P<fraction>\d{1,9})\d*)?", re.ASCII)
 
 
@@ -122,6 +124,15 @@ def stamp_of(text: str) -> Stamp | None:
 
 def read_calendar(match: re.Match[str]) -> Stamp | None:
     """Reads ``CALENDAR`` and ``US_DATE``; None if there is no such day or time. Without a zone the clock is LOCAL."""
+    return _calendar(match["calendar"])
+
+
+@lru_cache(maxsize=1024)
+def _calendar(text: str) -> Stamp | None:
+    """Remembered, because a burst of messages comes within one second, and of many writers within one millisecond."""
+    match = (_LOOSE_US_DATE if text[2] == "/" else _LOOSE_CALENDAR).fullmatch(text)
+    if match is None:
+        return None
     year, month, day, hour, minute, second, fraction, zone = match.group(
         "year", "month", "day", "hour", "minute", "second", "fraction", "zone"
     )

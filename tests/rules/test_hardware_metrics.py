@@ -27,6 +27,9 @@ Samples = list[tuple[int, float]]
 RISES: Samples = [(0, 5), (10, 5), (11, 8)]
 STANDS: Samples = [(0, 5), (10, 5), (20, 5)]
 NOT_READY = "Node not ready (Kubernetes)"
+KILLED_FOR_MEMORY = "Container OOM killed (Kubernetes)"
+NOT_CREATED = "Container command not found"
+NOT_STARTED = "Container could not be started"
 FULL = "2026-06-01 03:20:00 OSError: [Errno 28] No space left on device: '/scratch/step-900.pt'\n"
 CRASH = "Jun  1 03:20:00 node-0003 kernel: NVRM: Xid (PCI:0000:9a:00): 79, GPU has fallen off the bus.\n"
 CODE: Samples = [(0, 0), (10, 0), (11, 79)]
@@ -123,6 +126,12 @@ def test_a_rise_of_uncorrectable_errors_blames_the_node(metric: str, symptom: st
         ("node_cpu_package_throttles_total", [(0, 0), (4, 150)], "CPU throttled for heat"),
         ("node_filesystem_readonly", [(0, 0), (5, 1)], "File system remounted read-only"),
         ("DCGM_FI_DEV_NVSWITCH_NON_FATAL_ERRORS", [(0, 0), (5, 12028)], "SXID-12028-NPORT_EGRESS_PRIVRSPERR"),
+        ("node_ethtool_received_crc_errors_phy", [(0, 0), (30, 500)], "Wire errors of a port (metric)"),
+        ("node_ethtool_received_symbol_err_phy", [(0, 0), (30, 500)], "Wire errors of a port (metric)"),
+        ("node_ethtool_transmitted_timeout", RISES, "NIC transmit time-outs (metric)"),
+        ("node_ethtool_wd_expired", RISES, "NIC transmit time-outs (metric)"),
+        ("node_ethtool_conntrack_allowance_exceeded", RISES, "Network allowance of the instance exceeded (metric)"),
+        ("node_procs_blocked", [(0, 2), (5, 64)], "Processes blocked in the kernel (metric)"),
     ],
 )
 def test_an_anomaly_is_shown_and_blames_nobody(metric: str, samples: Samples, symptom: str) -> None:
@@ -149,6 +158,22 @@ def test_an_anomaly_is_shown_and_blames_nobody(metric: str, samples: Samples, sy
         ("kube_node_status_condition", [(0, 0), (5, 1)], {"condition": "Ready", "status": "true"}, None),
         ("kube_node_status_condition", [(0, 1), (5, 0)], {"condition": "Ready", "status": "unknown"}, None),
         ("kube_node_status_condition", [(0, 1), (5, 0)], {"condition": "DiskPressure", "status": "true"}, None),
+        ("node_ethtool_link_down_events_phy", RISES, {"device": "eth0"}, "Network link lost (metric)"),
+        ("node_ethtool_link_down_events_phy", RISES, {"device": "veth12ab"}, None),
+        ("node_procs_blocked", [(0, 2), (5, 9)], {}, None),
+        ("kube_pod_container_status_terminated_reason", [(5, 1)], {"reason": "OOMKilled"}, KILLED_FOR_MEMORY),
+        ("kube_pod_container_status_last_terminated_reason", [(5, 1)], {"reason": "OOMKilled"}, KILLED_FOR_MEMORY),
+        ("kube_pod_container_status_terminated_reason", [(5, 1)], {"reason": "Error"}, None),
+        (
+            "kube_pod_container_status_waiting_reason",
+            [(5, 1)],
+            {"reason": "ImagePullBackOff"},
+            "Image pull keeps failing",
+        ),
+        ("kube_pod_container_status_waiting_reason", [(1, 1), (5, 0)], {"reason": "ImagePullBackOff"}, None),
+        ("kube_pod_container_status_waiting_reason", [(5, 1)], {"reason": "CreateContainerConfigError"}, NOT_CREATED),
+        ("kube_pod_container_status_waiting_reason", [(5, 1)], {"reason": "CreateContainerError"}, NOT_STARTED),
+        ("kube_pod_container_status_waiting_reason", [(5, 1)], {"reason": "ContainerCreating"}, None),
         ("node_infiniband_state_id", [(0, 1), (5, 4)], {"device": "mlx5_2", "port": "1"}, None),
         ("node_filesystem_avail_bytes", [(0, 0), (5, 0)], {"mountpoint": "/boot/efi"}, None),
         ("node_filesystem_avail_bytes", [(0, 9e9), (5, 2e6)], {"mountpoint": "/var"}, None),

@@ -51,7 +51,7 @@ class Traceback:
 
     _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?')
     _RICH = re.compile(r"[│|]\s+(?P<file>\S+\.py):(?P<line>\d+) in (?P<function>\S+)")
-    _EXCEPTION = re.compile(r"(?P<exception>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (?P<message>\S.*))?\s*$")
+    _EXCEPTION = re.compile(r"(?P<exception>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::[ \t]+(?P<message>\S.*))?\s*$")
     _BOX = "│╭╰❱"
     _BLANKS = 2
     """Empty lines that a prefix or a box may leave inside of a stack."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _UNREAD = "Error line that no rule reads"
 _FACT = "error_line"
-_CLASS = re.compile(r"\s*(?P<exception>[A-Z][a-z]\w*(?:Error|Exception)): (?P<message>\S.*)")
+_CLASS = re.compile(r"\s*(?P<exception>[A-Z][a-z]\w*(?:Error|Exception)):[ \t]+(?P<message>\S.*)")
 _HARMLESS = re.compile(
     r"Unable to register cu\w+ factory|computation placer already registered|\b0 errors?\b"
     r"|(?i:retry|retries|ignor|skipp)|\] +(?:Traceback |File \"|\^|~|\w+ ?= |raise |return |During handling )"
@@ -49,7 +49,7 @@ class OneLine:
 @accumulator_def(
     "ExceptionWithoutStack",
     AUTHOR,
-    trigger_re=r"(?:^|[\]:)>|] )[A-Z][a-z]\w*(?:Error|Exception): \S",
+    trigger_re=r"(?:^|[\]:)>|] )[A-Z][a-z]\w*(?:Error|Exception):[ \t]+\S",
     sources=("applog",),
     key=("exception", "message"),
 )

@@ -172,7 +172,7 @@ cascade(
     "MissingMountExplainsMissingFiles",
     author=AUTHOR,
     docs="A file system that the node did not mount, or lost, is why programs do not find their files on it.",
-    causes=["File system mount failed", "GPFS daemon down or expelled"],
+    causes=["File system mount failed", "GPFS daemon down or expelled", "Health check misses a file system"],
     consequences=["Program or script not found", "File or path not found", "Job script command failed"],
     scope=CascadeScope.JOB,
     order=Order.ANY,

@@ -114,6 +114,8 @@ cascade(
         "GPU does not initialise",
         "GPU driver module cannot load",
         "GPU driver and library versions differ",
+        "AMD GPU does not answer its driver",
+        "AMD GPU does not start",
     ],
     consequences=CUDA_COMPLAINTS,
     scope="job",

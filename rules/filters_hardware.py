@@ -36,6 +36,7 @@ JOB_LAUNCHERS = ("slurmd", "docker", "containerd", "crio", "kubelet", "k3s", "pb
 SIGN_OF_FAILURE = 300
 """Symptoms below this rank are echoes and noise."""
 TEARDOWN_SECONDS = 30
+REPORT_SECONDS = 5
 CONTAINED_ERROR = "cudaErrorContained"
 DOMAIN_SECONDS = 10
 FABRIC_MANAGER_DOWN = "Fabric manager not running"
@@ -124,6 +125,27 @@ def tell_host_services_from_jobs(context: FilterContext) -> None:
         )
         for event in same:
             stream.discard(event, by="OomKillOfHostService", explained_by=derived)
+
+
+@filter_def(name="OomKillOfAnotherJob", author=AUTHOR, priority=FilterPriority.EARLY)
+def set_kills_of_other_jobs_aside(context: FilterContext) -> None:
+    """A report of the kernel has several lines and one of them names the cgroup: what is another job's is so in all."""
+    stream = context.event_stream
+    told = stream.lists(type=EventType.INTERESTING_NODE, symptom=OOM_KILLS)
+    foreign = [event for events in told for event in events if event.state == "demoted" and event.payload.get("job_id")]
+    kills = _by_node(stream.bad(OOM_KILLS)) if foreign else {}
+    for limit in foreign:
+        same = [event for event in kills.get(limit.node, ()) if _of_one_report(event, limit)]
+        stream.demote_all(same, by="OomKillOfAnotherJob", explained_by=limit)
+
+
+def _of_one_report(event: Event, limit: Event) -> bool:
+    """Older kernels name no process on the line of the cgroup: then what stands near it in the log is its report."""
+    times = event.first.timestamp, limit.first.timestamp
+    if None not in times and abs((times[0] or 0) - (times[1] or 0)) > REPORT_SECONDS * _MICROSECONDS:
+        return False
+    named = limit.payload.get("pid") or limit.payload.get("process")
+    return _same_kill(event, limit) if named else event.stream == limit.stream and event.payload.get("job_id") is None
 
 
 def _by_node(events: Iterable[Event]) -> dict[str | None, list[Event]]:

@@ -34,8 +34,9 @@ docs = "x"
 [[extractor]]
 name = "Killed"
 match_re = 'killing JobId=(?P<job_id>\d+)'
+key = ["job_id"]
 emit = { type = "bad_node", symptom = "Job killed" }
-sources = ["scheduler"]
+sources = ["scheduler", "syslog"]
 [[symptom]]
 name = "Stopped by its limit"
 outcome = "time_limit"
@@ -172,6 +173,20 @@ def test_a_scheduler_line_that_names_another_job_is_at_most_interesting(engine: 
 
     assert verdict_of(engine, text(4711)).outcome is Outcome.SCHEDULER_SYSTEM
     assert verdict_of(engine, text(4712)).outcome is Outcome.UNKNOWN
+
+
+def test_a_system_log_line_that_names_another_job_decides_nothing(engine: RuleEngine) -> None:
+    lines = syslog("n1 kernel: killing JobId=4712", "n1 kernel: killing JobId=4711")
+    verdict = verdict_of(engine, lines)
+    assert verdict.root_cause is not None
+    assert verdict.root_cause.line_num == 2
+    assert verdict_of(engine, syslog("n1 kernel: killing JobId=4712")).outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize("job_id", ["4711_3", "4711+1", "trainer-0"])
+def test_jobs_that_nodes_know_by_another_number_keep_their_system_log(engine: RuleEngine, job_id: str) -> None:
+    lines = syslog("n1 kernel: killing JobId=4715")
+    assert verdict_of(engine, lines, job_id=job_id).outcome is Outcome.SCHEDULER_SYSTEM
 
 
 STOP = "*** JOB {} ON node-0001 CANCELLED AT 2026-06-01T03:00:00 DUE TO TIME LIMIT ***"

@@ -180,6 +180,7 @@ def _start_inside(event: Event, low: int) -> None:
 def _set_aside_others(stream: EventStream, job: JobInfo) -> None:
     """A line that names another job, or system evidence of nodes outside the job, decides nothing here."""
     own = {None, *job.nodes}
+    naming_jobs = (Source.SCHEDULER, Source.SYSLOG) if _has_number(job) else (Source.SCHEDULER,)
     for event_type in (EventType.BAD_NODE, EventType.JOB_STOP):
         aside: list[Event] = []
         for events in stream.lists(type=event_type):
@@ -187,7 +188,7 @@ def _set_aside_others(stream: EventStream, job: JobInfo) -> None:
             foreign = set(map(_node_of, events)) - own if job.nodes and source != Source.APPLOG else ()
             if foreign:
                 aside += [event for event in events if event.node in foreign]
-            if source == Source.SCHEDULER:
+            if source in naming_jobs:
                 aside += [event for event in events if _names_other_job(event, job)]
         if event_type == EventType.JOB_STOP:
             stream.discard_all([*aside, *_stops_of_others(stream, job)], by=ABOUT_OTHERS)
@@ -210,6 +211,11 @@ def _stops_of_others(stream: EventStream, job: JobInfo) -> list[Event]:
             else:
                 own = own or bool(event.payload.get("job_id"))
     return [*named[Source.SYSLOG], *(named[Source.APPLOG] if own else ())]
+
+
+def _has_number(job: JobInfo) -> bool:
+    """Whether the job's nodes know it by its id: elements of arrays have numbers of their own there, pods have none."""
+    return job.job_id.split(".")[0].isdigit()
 
 
 def _names_other_job(event: Event, job: JobInfo) -> bool:

@@ -98,6 +98,7 @@ cascade(
         "Device claim could not be prepared",
         "Driver not reachable for containers",
         "GPU allocation refused by the node",
+        "GPU marked unhealthy by its device plug-in",
         "NVIDIA container toolkit failed",
         "Node offers too few GPUs",
         "Requested GPU unknown on the node",

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from common.application import AUTHOR, application_symptoms, before, general_readings
+from common.application import AUTHOR, before, general_readings
 from common.evidence import by_line, lines_of, rules_called
 
 from attribution_lib.rule_api import EventType, FilterPriority, StateClass, filter_def
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from common.evidence import Line
 
-    from attribution_lib.rule_api import Event, EventStream, FilterContext, Position
+    from attribution_lib.rule_api import Event, EventStream, FilterContext
 
 _LOGGED = re.compile(
     r"\b(?:WARN(?:ING)?|INFO|DEBUG|NOTICE)\b|\[[WI]\d{3,4} |\[[WI] \w+\.\w+:\d+\]|^[WI]\d{4} |Warning: "
@@ -29,8 +29,6 @@ _WARNING = re.compile(
 _EXCEPTIONS = ("PythonException", "FileErrno")
 """How the rules over lines that end a traceback are called."""
 _CONTENDER = 400
-_SURVIVED_SECONDS = 300
-_SURVIVED_LINES = 100
 _STOPPED = {
     StateClass.PREEMPTED: "Stopped on request, then preempted",
     StateClass.TIMEOUT: "Stopped on request at the time limit",
@@ -168,50 +166,6 @@ def no_memory_at_the_first_collective(context: FilterContext) -> None:
         if not any(before(step, event) for step in progress) and any(line in inside for line in lines_of(event))
     ]
     _replace(stream, inside_one, "NoMemoryAtTheFirstCollective", "No GPU memory at the first collective")
-
-
-@filter_def("TrainingWentOn", AUTHOR, priority=FilterPriority.STANDARD + 100)
-def training_went_on(context: FilterContext) -> None:
-    """An error after which training went on for minutes is not why the job ended, if something else ended it later."""
-    stream = context.event_stream
-    stops = [event for event in stream.events(type=EventType.JOB_STOP) if event.line_num is not None]
-    last = _latest_by_stream(_facts(stream, "progress"))
-    failures: dict[tuple[str, str], list[Event]] = {}
-    own = application_symptoms(stream.symptoms(), context.registry) if last else frozenset()
-    for event in stream.bad(own) if own else ():
-        failures.setdefault((event.source, event.stream), []).append(event)
-    for place, events in failures.items():
-        step = last.get(place)
-        if step is not None:
-            _demote_survived(stream, events, step, [stop for stop in stops if (stop.source, stop.stream) == place])
-
-
-def _demote_survived(stream: EventStream, events: list[Event], step: Event, stops: list[Event]) -> None:
-    """Demote what stands long before the stream's last step, when something else stands after that step."""
-    later = next((event for event in (*events, *stops) if _gap(step.last, event.first) > 0), None)
-    for event in events if later is not None else ():
-        if _gap(event.last, step.last) > (_SURVIVED_SECONDS if _timed(event, step) else _SURVIVED_LINES):
-            stream.demote(event, by="TrainingWentOn", explained_by=later)
-
-
-def _latest_by_stream(steps: list[Event]) -> dict[tuple[str, str], Event]:
-    latest: dict[tuple[str, str], Event] = {}
-    for step in steps:
-        known = latest.setdefault((step.source, step.stream), step)
-        if _gap(known.last, step.last) > 0:
-            latest[(step.source, step.stream)] = step
-    return latest
-
-
-def _timed(event: Event, step: Event) -> bool:
-    return event.last.timestamp is not None and step.last.timestamp is not None
-
-
-def _gap(first: Position, second: Position) -> float:
-    """From one place in a stream to another: seconds where both are timed, else lines."""
-    if first.timestamp is not None and second.timestamp is not None:
-        return (second.timestamp - first.timestamp) / 1_000_000
-    return (second.line_num or 0) - (first.line_num or 0)
 
 
 def _facts(stream: EventStream, kind: str) -> list[Event]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from common.application import AUTHOR
 from common.evidence import by_line, lines_of
 
-from attribution_lib.rule_api import EventType, FilterPriority, filter_def
+from attribution_lib.rule_api import EventType, FilterPriority, StateClass, filter_def
 
 if TYPE_CHECKING:
     from attribution_lib.rule_api import Event, FilterContext
 
 _CONTENDER = 400
+_STOPPED = frozenset({StateClass.CANCELLED, StateClass.TIMEOUT, StateClass.PREEMPTED, StateClass.COMPLETED})
 _HANDLED = re.compile(
     r"(?i:\bfall(?:ing|s)? ?back (?:to|on)\b|\bskipping (?:this |the |corrupt\w* |bad )?(?:batch|sample"
     r"|step|item|file|record|image|video|example|shard|row|update)"
@@ -22,13 +23,16 @@ _HANDLED = re.compile(
     r"|\bpool will not be available\b|\bwill be ignored\b|\bcontinu(?:e|ing) without\b)"
 )
 """What a program says of a failure on the very line on which it deals with it."""
+_REQUEST = re.compile(r"\bERROR [\d-]+ [\d:]+ \[(?:[\w/]+/)?serving(?:_\w+)?\.py:\d+\]")
+"""The part of vLLM's server that answers requests: it reports the exception to whoever asked, and serves the next."""
 
 
 @filter_def("HandledOnItsOwnLine", AUTHOR, priority=FilterPriority.EARLY + 220)
 def handled_on_its_own_line(context: FilterContext) -> None:
     """A failure of which its own line says that it is tried again, skipped or worked around gives way to any other.
 
-    Where nothing else is left it stays: what was tried again may have ended the job all the same.
+    So does the failure of one request to a server. Where nothing else is left it stays: what was tried again may have
+    ended the job all the same.
     """
     stream = context.event_stream
     contenders = [
@@ -37,13 +41,17 @@ def handled_on_its_own_line(context: FilterContext) -> None:
         if (symptom := context.registry.get(name)).root and symptom.rank >= _CONTENDER
     ]
     lists = stream.lists(type=EventType.BAD_NODE, symptom=contenders, source="applog")
-    handled = [event for events in lists for event in events if _is_handled(event)]
+    handled = [event for events in lists for event in events if _says(_HANDLED, event) or _says(_REQUEST, event)]
+    requests = [event for event in handled if _says(_REQUEST, event)]
     if handled and sum(len(stream.bad([name])) for name in contenders) > len(handled):
         stream.demote_all(handled, by="HandledOnItsOwnLine")
+    elif requests and context.job.state_class in _STOPPED:
+        stream.demote_all(requests, by="HandledOnItsOwnLine")
 
 
-def _is_handled(event: Event) -> bool:
-    return all(_HANDLED.search(datum) for datum in (event.datum, *(sample.datum for sample in event.samples)))
+def _says(pattern: re.Pattern[str], event: Event) -> bool:
+    """Whether every line that the event is known by has it."""
+    return all(pattern.search(datum) for datum in (event.datum, *(sample.datum for sample in event.samples)))
 
 
 @filter_def("OptionalProgramMissing", AUTHOR, priority=FilterPriority.EARLY + 230)

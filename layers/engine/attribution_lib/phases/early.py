@@ -19,6 +19,7 @@ from attribution_lib.events.refold import refolded_kinds
 from attribution_lib.events.stream import EventStream
 from attribution_lib.job.hostlist import HostlistError, expand_nodes
 from attribution_lib.observation import Source
+from attribution_lib.phases.attempts import begin_after_earlier_attempts
 from attribution_lib.phases.clocks import ClockReference, to_utc
 from attribution_lib.phases.placement import Placement
 
@@ -130,12 +131,17 @@ def _discard_outside_window(stream: EventStream, job: JobInfo) -> int:
     high = None if job.end is None else job.end + job.margin_after * _SECOND
     if low is None and high is None:
         return 0
-    outside: list[Event] = []
+    outside, moved = begin_after_earlier_attempts(stream, job)
+    stream.discard_all(outside, by=OUTSIDE_WINDOW)
+    if moved:
+        stream.reorder()
     moved = False
     start, end = (_EVER[0] if low is None else low), (_EVER[1] if high is None else high)
     for event in _perhaps_outside(stream.lists(active=False), start, end):
         first, last = event.first.timestamp, event.last.timestamp
         if first is None or last is None or event.event_type in (EventType.BOOT, EventType.MAPPING):
+            continue
+        if event.changed_by == OUTSIDE_WINDOW:
             continue
         if last < start or first > end:
             outside.append(event)

@@ -1,0 +1,123 @@
+"""Filters over errors that the program survived: it went on with its work, and something else ended it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from common.application import AUTHOR
+
+from attribution_lib.rule_api import EventType, FilterPriority, Outcome, StateClass, SubDomain, filter_def
+
+if TYPE_CHECKING:
+    from attribution_lib.rule_api import Event, EventStream, FilterContext, Position
+
+_File = tuple[str, str]
+"""A source and a stream."""
+_WORK = frozenset({"progress", "served"})
+_SURVIVED = 300 * 1_000_000
+_SURVIVED_ELSEWHERE = 900 * 1_000_000
+"""µs. Ranks that write to other files may go on for as long as a collective waits for the one that failed."""
+_SURVIVED_LINES = 100
+_STOPPED = frozenset({StateClass.CANCELLED, StateClass.TIMEOUT, StateClass.PREEMPTED})
+
+
+@filter_def("TrainingWentOn", AUTHOR, priority=FilterPriority.STANDARD + 100)
+def training_went_on(context: FilterContext) -> None:
+    """An error after which the work went on for minutes is not why the job ended, if something else ended it later.
+
+    Work is a training step or a served request. It is looked for in the error's own file; in the others only where
+    both have a time.
+    """
+    stream = context.event_stream
+    work = [event for event in stream.events(type=EventType.JOB_INFO) if event.payload.get("kind") in _WORK]
+    failures = stream.bad(_of_programs(context), source="applog") if work else []
+    if not failures:
+        return
+    latest, times = _latest_by_file(work), _times_by_file([*work, *stream.bad()])
+    ends = _Ends(stream, stopped=context.job.state_class in _STOPPED)
+    final = max((event.last.timestamp for event in work if event.last.timestamp is not None), default=None)
+    for event in failures:
+        file = event.source, event.last.stream
+        last = latest.get(file)
+        at = event.last.timestamp or _time_below(times.get(file, []), event.last.line_num or 0)
+        if last is not None:
+            survived = _went_on(event.last, at, last)
+        else:
+            survived = at is not None and final is not None and final - at > _SURVIVED_ELSEWHERE
+        ended = ends.after(file, last, final) if survived else None
+        if ended is not None:
+            stream.demote(event, by="TrainingWentOn", explained_by=ended)
+
+
+def _of_programs(context: FilterContext) -> list[str]:
+    """The symptoms of failures that a program may live through: its own, and those of unclear domain."""
+    registry = context.registry
+    return [
+        name
+        for name in sorted(name for name in context.event_stream.symptoms() if name is not None)
+        if registry.get(name).outcome is not Outcome.INJECTED_FAULT
+        and registry.sub_domain(name) in {SubDomain.APPLICATION, SubDomain.AMBIGUOUS}
+    ]
+
+
+class _Ends:
+    """What may have ended the job: faults and stops, each where it stands, and what the scheduler says of a stop."""
+
+    def __init__(self, stream: EventStream, *, stopped: bool) -> None:
+        stops = stream.events(type=EventType.JOB_STOP)
+        self._lines = [*stream.bad(), *(stop for stop in stops if stop.line_num is not None)]
+        self._said = next((stop for stop in stops if stop.line_num is None), None) if stopped else None
+
+    def after(self, file: _File, last: Position | None, final: int | None) -> Event | None:
+        """The first that stands after the last work in a file, or after the job's where the file has none."""
+        for event in self._lines:
+            first = event.first
+            if last is not None and (event.source, first.stream) == file and _gap_in_lines(last, first) > 0:
+                return event
+            if last is None and final is not None and first.timestamp is not None and first.timestamp > final:
+                return event
+        return self._said
+
+
+def _went_on(error: Position, at: int | None, last: Position) -> bool:
+    """Whether the last work in the error's file lies long after it: by time, else by lines."""
+    if _gap_in_lines(error, last) <= 0:
+        return False
+    if at is not None and last.timestamp is not None:
+        return last.timestamp - at > _SURVIVED
+    return _gap_in_lines(error, last) > _SURVIVED_LINES
+
+
+def _gap_in_lines(first: Position, second: Position) -> int:
+    """From one place in a file to another; of two on the same line the later time is behind."""
+    lines = (second.line_num or 0) - (first.line_num or 0)
+    if lines == 0 and first.timestamp is not None and second.timestamp is not None:
+        return second.timestamp - first.timestamp
+    return lines
+
+
+def _latest_by_file(work: list[Event]) -> dict[_File, Position]:
+    latest: dict[_File, Position] = {}
+    for event in work:
+        file = event.source, event.last.stream
+        known = latest.setdefault(file, event.last)
+        if _gap_in_lines(known, event.last) > 0:
+            latest[file] = event.last
+    return latest
+
+
+def _times_by_file(events: list[Event]) -> dict[_File, list[tuple[int, int]]]:
+    """{file: (line, time) of all that is known to stand there, by line}."""
+    found: dict[_File, set[tuple[int, int]]] = {}
+    for event in events:
+        for at, name, line, *_ in (event.first, event.last, *event.samples):
+            if at is not None and line is not None:
+                found.setdefault((event.source, name), set()).add((line, at))
+    return {file: sorted(places) for file, places in found.items()}
+
+
+def _time_below(places: list[tuple[int, int]], line: int) -> int | None:
+    """The time of the next line that has one: what stands above it was no later."""
+    index = bisect_right(places, (line, 2**63))
+    return places[index][1] if index < len(places) else None

@@ -32,7 +32,8 @@ demo: $(STAMP) ## run all samples end to end into a SQLite database and show the
 lint: $(STAMP) ## formatting, lint, types, import direction, file sizes, rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy layers/engine/attribution_lib layers/engine/attribution_service layers/blueprint/attribution_blueprint layers/blueprint/attribution_cli dashboard
+	$(BIN)/mypy layers/engine/attribution_lib layers/engine/attribution_service layers/blueprint/attribution_blueprint layers/blueprint/attribution_cli dashboard functions
+	MYPYPATH=rules $(BIN)/mypy rules
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_sizes.py
 	$(BIN)/attribution rules lint

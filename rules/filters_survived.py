@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from common.application import AUTHOR
 
-from attribution_lib.rule_api import EventType, FilterPriority, Outcome, StateClass, SubDomain, filter_def
+from attribution_lib.rule_api import EventType, FilterPriority, Outcome, Position, StateClass, SubDomain, filter_def
 
 if TYPE_CHECKING:
-    from attribution_lib.rule_api import Event, EventStream, FilterContext, Position
+    from attribution_lib.rule_api import Event, EventStream, FilterContext
 
 _File = tuple[str, str]
 """A source and a stream."""
@@ -111,9 +111,10 @@ def _times_by_file(events: list[Event]) -> dict[_File, list[tuple[int, int]]]:
     """{file: (line, time) of all that is known to stand there, by line}."""
     found: dict[_File, set[tuple[int, int]]] = {}
     for event in events:
-        for at, name, line, *_ in (event.first, event.last, *event.samples):
-            if at is not None and line is not None:
-                found.setdefault((event.source, name), set()).add((line, at))
+        samples = (Position(sample.timestamp, sample.stream, sample.line_num) for sample in event.samples)
+        for place in (event.first, event.last, *samples):
+            if place.timestamp is not None and place.line_num is not None:
+                found.setdefault((event.source, place.stream), set()).add((place.line_num, place.timestamp))
     return {file: sorted(places) for file, places in found.items()}
 
 

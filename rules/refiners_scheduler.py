@@ -53,8 +53,10 @@ def stuck_before_it_was_stopped(context: RefinerContext) -> None:
         return
     ended = choice.root.first.timestamp or context.job.end
     waited = context.my_bad_nodes.of(context.registry.resolve([outcomes(Outcome.COMMUNICATION_FAILURE)]))
-    last_step = _last_step(context) if waited and ended is not None else None
-    for event in waited if ended is not None else ():
+    if ended is None:
+        return
+    last_step = _last_step(context) if waited else None
+    for event in waited:
         at = event.last.timestamp
         if at is None or ended - at < _STUCK_MICROSECONDS or (last_step is not None and last_step > at):
             continue

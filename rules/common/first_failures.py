@@ -73,9 +73,9 @@ class FirstFailures:
             since, started, cause = last.get((*place, event.symptom), _NOTHING)
             if cause is None or at is None or not (since <= at <= started + self._within) or cause.state != "active":
                 cause = self.first(event, explains)
-                started = None if cause is None else cause.first[0]
-                if cause is not None and at is not None and started is not None and started < at and self._timed(place):
-                    last[(*place, event.symptom)] = (at, started, cause)
+                began = None if cause is None else cause.first[0]
+                if cause is not None and at is not None and began is not None and began < at and self._timed(place):
+                    last[(*place, event.symptom)] = (at, began, cause)
             if cause is not None:
                 yield event, cause
 

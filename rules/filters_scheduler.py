@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from attribution_lib.rule_api import Event, FilterContext, JobInfo
 
 AUTHOR = "Attribution maintainers"
-BARE_CANCELLATION = "Cancelled, author not named"
+BARE_CANCELLATION = "Cancelled (Slurm)"
 TASK_FAILURE = "Cancelled due to task failure"
 BY_USER = "Cancelled by user"
 BY_OPERATOR = "Cancelled by an operator"

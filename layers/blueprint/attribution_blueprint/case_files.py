@@ -1,4 +1,4 @@
-"""Evidence on disk: a case folder, or loose log files that are one job together.
+"""Evidence on disk: a case folder, its job file, and what is made of each file, which ``loose_files`` shares.
 
 Reading only: which file is which source, what the job file says, what could not be read. The engine does the rest.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attribution_blueprint.errors import EvidenceError
-from attribution_blueprint.evidence_files import read_file, read_stream
+from attribution_blueprint.evidence_files import read_file
 from attribution_lib.errors import JobError, ObservationError
 from attribution_lib.job.builder import JobInfoBuilder
 from attribution_lib.observation import Observation, ObservationFormat, Source
@@ -24,8 +24,7 @@ from attribution_lib.redaction import redact
 from attribution_service.result import ConnectorReport, ConnectorStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import BinaryIO
+    from collections.abc import Mapping, Sequence
 
     from attribution_blueprint.evidence_files import Content
     from attribution_lib.job.model import JobInfo
@@ -34,17 +33,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JOB_FILE",
+    "LABEL_FILE",
     "METRICS_FILE",
     "TEXT_FILES",
     "Evidence",
+    "FileReader",
     "read_case_folder",
     "read_job_file",
-    "read_loose_files",
     "source_of",
 ]
 
 JOB_FILE = "job.toml"
-_LABEL_FILE = "expected.toml"
+LABEL_FILE = "expected.toml"
 """The right answer of a labelled case: never opened."""
 TEXT_FILES = {
     "applog.log": Source.APPLOG,
@@ -73,6 +73,16 @@ class Evidence:
     reports: Sequence[ConnectorReport]
     complaints: Sequence[str] = ()
     """A line for every file that was not read, or not read to its end: its path and why."""
+    aside: frozenset[str] = frozenset()
+    """Instances of the reports on what a case folder holds beside its files: reported, and no fault if others count."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether all that should be read was; a folder of which nothing was read is not."""
+        failed = any(
+            report.status is ConnectorStatus.ERROR and report.instance not in self.aside for report in self.reports
+        )
+        return not failed and (not self.aside or any(report.observation_count for report in self.reports))
 
 
 def read_case_folder(folder: Path, *, names: NodeNames | None = None) -> Evidence:
@@ -85,17 +95,20 @@ def read_case_folder(folder: Path, *, names: NodeNames | None = None) -> Evidenc
     if JOB_FILE not in present:
         msg = (
             f"{folder}: no {JOB_FILE}; expected a case folder with a {JOB_FILE} and at least one of {_known_files()}"
-            f"; to take its files as loose logs of one job, give {folder / '*'}"
+            f"; to take its files as loose logs of one job, give {folder / '*'}, with --job JOB.TOML, or --job-id, "
+            "--nodes and --state, for what is known of the job"
         )
         raise EvidenceError(msg)
-    reader = _Reader(read_job_file(folder / JOB_FILE, names=names))
+    reader = FileReader(read_job_file(folder / JOB_FILE, names=names))
     for name in present:
         source = _source_in_case(name, present)
         path = str(folder / name)
         if source is not None:
             reader.take(read_file(path), source, stream=name, address=path)
-        elif name not in (JOB_FILE, _LABEL_FILE):
-            reader.complaints.append(f"{path}: not read (not one of the files of a case folder: {_known_files()})")
+        elif name not in (JOB_FILE, LABEL_FILE):
+            twin = _without_packing(name)
+            reader.leave(name, f"{twin} stands beside it and is read" if twin in TEXT_FILES else _NO_CASE_FILE, path)
+    reader.tell_of_left(folder)
     return reader.evidence()
 
 
@@ -107,8 +120,11 @@ def _source_in_case(name: str, present: Sequence[str]) -> Source | None:
     return Source.NODE_METRICS if plain == METRICS_FILE else TEXT_FILES.get(plain)
 
 
-def read_job_file(path: Path, *, names: NodeNames | None = None) -> JobInfo:
-    """A ``job.toml``: the keys of a job, strictly; naive date-times are read in its ``timezone``."""
+def read_job_file(path: Path, *, names: NodeNames | None = None, timezone: str | None = None) -> JobInfo:
+    """A ``job.toml``: the keys of a job, strictly; naive date-times are read in its ``timezone``.
+
+    A ``timezone`` that is given stands in for the key that the file does not have.
+    """
     content = read_file(str(path))
     if content.problem:
         msg = f"{path}: {content.problem}"
@@ -125,6 +141,9 @@ def read_job_file(path: Path, *, names: NodeNames | None = None) -> JobInfo:
     except RecursionError as error:
         msg = f"{path}: is nested too deeply; expected the keys of a job"
         raise EvidenceError(msg) from error
+    if timezone is not None and fields.setdefault("timezone", timezone) != timezone:
+        msg = f"{path}: timezone = {fields['timezone']!r} there, and {timezone!r} given; expected one of them"
+        raise EvidenceError(msg)
     return job_from(fields, address=str(path), names=names)
 
 
@@ -135,37 +154,6 @@ def job_from(fields: Mapping[str, Any], *, address: str, names: NodeNames | None
     except JobError as error:
         msg = f"{address}: {error}"
         raise EvidenceError(msg) from error
-
-
-def read_loose_files(
-    paths: Sequence[str], job: JobInfo, *, source: Source | None, stdin: Callable[[], BinaryIO]
-) -> Evidence:
-    """Read files (``-`` is standard input) as the evidence of one job; a stream is the path as given.
-
-    A file that is given twice is read once.
-    """
-    reader = _Reader(job)
-    seen: set[object] = set()
-    for given in paths:
-        identity = _identity(given)
-        if identity in seen:
-            reader.complaints.append(f"{given}: given twice; read once")
-            continue
-        seen.add(identity)
-        if given == "-":
-            reader.take(read_stream(stdin()), source or Source.APPLOG, stream=given, address="standard input")
-        else:
-            content = read_file(given)
-            reader.take(content, source or source_of(given, content.data), stream=given, address=given or "''")
-    return reader.evidence()
-
-
-def _identity(path: str) -> object:
-    try:
-        about = Path(path).stat()
-    except OSError:
-        return path
-    return path if path == "-" else (about.st_dev, about.st_ino)
 
 
 def source_of(path: str, data: bytes) -> Source:
@@ -191,22 +179,28 @@ def _known_files() -> str:
     return ", ".join([*TEXT_FILES, METRICS_FILE])
 
 
+_NO_CASE_FILE = f"not one of the files of a case folder: {_known_files()}; others count as loose files, with --job"
+
+
 @dataclass(slots=True)
-class _Reader:
+class FileReader:
     """Makes one observation and one report of every file."""
 
     job: JobInfo
     observations: list[Observation] = field(default_factory=list)
     reports: list[ConnectorReport] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
+    aside: list[str] = field(default_factory=list)
 
-    def take(self, content: Content, source: Source, *, stream: str, address: str) -> None:
-        """What was read of one file; ``address`` is how a message names it."""
+    def take(  # noqa: PLR0913 -- what was read, and what is known of the file beside it
+        self, content: Content, source: Source, *, stream: str, address: str, node: str | None = None, note: str = ""
+    ) -> None:
+        """What was read of one file; ``address`` is how a message names it, ``note`` what its report says beside."""
         stream = _as_unicode(stream)
         problem, lines = content.problem, 0
         if content.data:
             try:
-                observation = _observation(content.data, source, stream)
+                observation = _observation(content.data, source, stream, node)
             except ValueError as error:
                 problem = str(error)
             else:
@@ -223,21 +217,49 @@ class _Reader:
             status=status,
             observation_count=1 if lines else 0,
             lines=lines,
-            reason=problem or None,
+            reason=problem or note or None,
         )
         self.reports.append(report)
 
+    def leave(self, name: str, reason: str, address: str) -> None:
+        """What a case folder holds beside its files is named and not read; hidden files are nobody's evidence."""
+        self.complaints.append(f"{address}: not read ({reason})")
+        if name.startswith("."):
+            return
+        self.aside.append(_as_unicode(name))
+        report = ConnectorReport(
+            connector="file",
+            instance=_as_unicode(name),
+            source=source_of(name, b"").value,
+            status=ConnectorStatus.ERROR,
+            observation_count=0,
+            lines=0,
+            reason=reason,
+        )
+        self.reports.append(report)
+
+    def tell_of_left(self, folder: Path) -> None:
+        """How to give what was left, once."""
+        if self.aside:
+            files = (
+                f"$(find {folder} -type f)" if any((folder / name).is_dir() for name in self.aside) else folder / "*"
+            )
+            self.complaints.append(
+                f"{folder}: to read its other files too, give all as the loose files of one job: "
+                f"attribution explain --job {folder / JOB_FILE} {files}"
+            )
+
     def evidence(self) -> Evidence:
         """All of it."""
-        return Evidence(self.job, self.observations, self.reports, self.complaints)
+        return Evidence(self.job, self.observations, self.reports, self.complaints, frozenset(self.aside))
 
 
-def _observation(data: bytes, source: Source, stream: str) -> Observation:
+def _observation(data: bytes, source: Source, stream: str, node: str | None) -> Observation:
     """``ValueError`` when metrics are none."""
     if source is Source.NODE_METRICS:
         return Observation(source, ObservationFormat.PROMETHEUS_MATRIX, stream=stream, series=_series(data))
     text, redacted = redact(data)
-    return Observation(source, stream=stream, text=text, redacted=redacted)
+    return Observation(source, stream=stream, node=node, text=text, redacted=redacted)
 
 
 def _series(data: bytes) -> Sequence[MetricSeries]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -12,6 +13,8 @@ from attribution_lib.text.escape import shown
 from attribution_service.result import ConnectorStatus, EvidenceStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from rich.console import RenderableType
 
     from attribution_service.result import ConnectorReport, EnrichedVerdict
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["counted", "coverage", "indented"]
 
 _STAGED_SHOWN = 5
+_FILES_SHOWN = 8
+"""More files that were read are only counted; those that were not are named."""
+_NAMES_SHOWN = 50
+_NOTHING = "nothing was read"
 _EVIDENCE_READ = {
     EvidenceStatus.COMPLETE: "All that was given was read",
     EvidenceStatus.PARTIAL: "Not all that was given was read",
@@ -28,18 +35,14 @@ _EVIDENCE_READ = {
 
 def coverage(verdict: EnrichedVerdict) -> list[RenderableType]:
     """Last on the page: whether all was read, then what was not, what could not count, and rules that failed."""
-    read = [
-        f"{row.instance} ({row.lines} {_unit(row)}, {row.source})" for row in verdict.connector_reports if row.lines
-    ]
+    reports = verdict.connector_reports
     text = Text(f"{_EVIDENCE_READ[verdict.evidence_status]}: ", style="dim")
-    text.append(shown(", ".join(read) or "nothing was read"), style="dim")
+    text.append(shown(_read([row for row in reports if row.lines])), style="dim")
     details = Text()
-    for row in verdict.connector_reports:
-        if row.status is ConnectorStatus.ERROR:
-            how = "NOT READ TO ITS END" if row.lines else "NOT READ"
-            details.append(f"{how} {shown(row.instance)}: {shown(row.reason or 'no reason given')}\n", style="bold red")
-        elif row.status is ConnectorStatus.EMPTY:
-            details.append(f"empty: {shown(row.instance)}\n", style="yellow")
+    for (how, why), names in _alike(row for row in reports if row.status is ConnectorStatus.ERROR):
+        details.append(f"{how} {_few(names)}: {why}\n", style="bold red")
+    for (how, why), names in _alike(row for row in reports if row.status is not ConnectorStatus.ERROR):
+        details.append(f"{how}{_few(names)}{why}\n", style="yellow")
     details.append("".join(f"{line}\n" for line in _left_out(verdict)), style="yellow")
     for rule, hits in sorted(verdict.engine.staged_hits.items())[:_STAGED_SHOWN]:
         details.append(f"staged rule {shown(rule)} matched ×{hits}: counted, decides nothing\n", style="dim")
@@ -50,6 +53,36 @@ def coverage(verdict: EnrichedVerdict) -> list[RenderableType]:
         )
     details.rstrip()
     return [text, indented(details)] if details else [text]
+
+
+def _read(reports: Sequence[ConnectorReport]) -> str:
+    """Every file where they are few; of many only how many there are of each source."""
+    if len(reports) <= _FILES_SHOWN:
+        return ", ".join(f"{row.instance} ({row.lines} {_unit(row)}, {row.source})" for row in reports) or _NOTHING
+    sources = Counter(row.source for row in reports)
+    by_source = ", ".join(f"{files} of {source}" for source, files in sorted(sources.items()))
+    return f"{len(reports)} files ({by_source}; --json names them)"
+
+
+def _alike(reports: Iterable[ConnectorReport]) -> Iterable[tuple[tuple[str, str], list[str]]]:
+    """Files of which the same is to be said, in the order of the first of each; nothing of those just read."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in reports:
+        reason = shown(row.reason or "")
+        if row.status is ConnectorStatus.ERROR:
+            said = ("NOT READ TO ITS END" if row.lines else "NOT READ", reason or "no reason given")
+        elif row.status is ConnectorStatus.EMPTY:
+            said = ("empty: ", "")
+        else:
+            said = ("", f": {reason}" if reason else "")
+        if any(said):
+            found.setdefault(said, []).append(shown(row.instance))
+    return found.items()
+
+
+def _few(names: Sequence[str]) -> str:
+    rest = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {rest} more (--json names them)" if rest > 0 else "")
 
 
 def _unit(report: ConnectorReport) -> str:

@@ -107,7 +107,7 @@ def _explain_all(
         verdict = attributed(case, evidence)
         if verdict is not None:
             show(verdict, case)
-        clean = clean and verdict is not None and all(report.status != "error" for report in evidence.reports)
+        clean = clean and verdict is not None and evidence.usable
     return clean
 
 

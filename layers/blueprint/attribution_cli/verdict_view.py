@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections import Counter
 from pathlib import PurePath
@@ -13,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attribution_cli.coverage_view import counted, coverage, indented
+from attribution_lib.job.states import parse_exit_code
 from attribution_lib.taxonomy import Outcome
 from attribution_lib.text.escape import shown
 from attribution_service.vendor_actions import in_words
@@ -107,7 +109,7 @@ def _parts(verdict: EnrichedVerdict, case: str, *, narrow: bool) -> list[Rendera
     job = verdict.job
     facts = [f"job {job['job_id']}", f"state {job['state'] or 'unknown'}"]
     if job["exit_code"]:
-        facts.append(f"exit {job['exit_code']}")
+        facts.append(f"exit {job['exit_code']}{_signal(str(job['exit_code']))}")
     facts.append(counted(len(job["nodes"]), "node") if job["nodes"] else "nodes unknown")
     head = Text()
     head.append(shown(headline(verdict)) + "\n", style=f"bold {style}")
@@ -121,6 +123,14 @@ def _parts(verdict: EnrichedVerdict, case: str, *, narrow: bool) -> list[Rendera
     parts += _alternatives(verdict)
     parts += coverage(verdict)
     return parts
+
+
+def _signal(exit_code: str) -> str:
+    """The signal that an exit code means, by its number and name."""
+    status = parse_exit_code(exit_code)
+    number = status.signal if status is not None else 0
+    name = next((one.name for one in signal.Signals if one == number), "")
+    return f" (signal {', '.join(filter(None, (str(number), name)))})" if number else ""
 
 
 def _title(verdict: EnrichedVerdict, case: str) -> str:

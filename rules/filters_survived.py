@@ -1,8 +1,9 @@
-"""Filters over errors that the program survived: it went on with its work, and something else ended it."""
+"""Filters over a program's work: errors after which it went on, and stops before which it had long ceased."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from common.application import AUTHOR
@@ -19,6 +20,11 @@ _SURVIVED = 300 * 1_000_000
 _SURVIVED_ELSEWHERE = 900 * 1_000_000
 """µs. Ranks that write to other files may go on for as long as a collective waits for the one that failed."""
 _SURVIVED_LINES = 100
+_SILENT = 1800 * 1_000_000
+_SILENT_STEPS = 20
+"""So many of its usual steps: a checkpoint or an evaluation is slow, but does not take half an hour as well."""
+_SILENCE = "No step for long before the stop"
+_STEPS_KNOWN = 3
 _STOPPED = frozenset({StateClass.CANCELLED, StateClass.TIMEOUT, StateClass.PREEMPTED})
 
 
@@ -122,3 +128,36 @@ def _time_below(places: list[tuple[int, int]], line: int) -> int | None:
     """The time of the next line that has one: what stands above it was no later."""
     index = bisect_right(places, (line, 2**63))
     return places[index][1] if index < len(places) else None
+
+
+@filter_def("SilentBeforeTheStop", AUTHOR, priority=FilterPriority.LATE)
+def silent_before_the_stop(context: FilterContext) -> None:
+    """A job that was stopped half an hour and twenty of its usual steps after its last one may have hung."""
+    stream = context.event_stream
+    stops = stream.events(type=EventType.JOB_STOP) if context.job.state_class in _STOPPED else []
+    ended = next((stop.first.timestamp for stop in stops if stop.first.timestamp is not None), context.job.end)
+    steps = [event for event in stream.events(type=EventType.JOB_INFO) if event.payload.get("kind") == "progress"]
+    last = max(steps, key=lambda event: event.last.timestamp or 0, default=None)
+    if not stops or ended is None or last is None or (usual := _usual_step(last)) is None:
+        return
+    silent = ended - (last.last.timestamp or ended)
+    if silent >= max(_SILENT, _SILENT_STEPS * usual):
+        said = {"silent": _in_words(silent), "usual_step": _in_words(usual)}
+        found = replace(last, event_type=EventType.INTERESTING_NODE, symptom=_SILENCE, payload=said)
+        found.rule, found.derived_from = "SilentBeforeTheStop", last.rule
+        found.first, found.occurrences = last.last, 1
+        stream.add_all([found])
+
+
+def _usual_step(steps: Event) -> int | None:
+    """µs from one step to the next, as they were on average; None of steps that are too few, or have no times."""
+    first, last = steps.first.timestamp, steps.last.timestamp
+    if steps.occurrences < _STEPS_KNOWN or first is None or last is None:
+        return None
+    return (last - first) // (steps.occurrences - 1)
+
+
+def _in_words(micros: int) -> str:
+    minutes, seconds = divmod(micros // 1_000_000, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from attribution_lib.rule_api import Event
 
 _UNNAMED_NODE_FAILURE = "Job ended by a node failure"
+_SILENT = "No step for long before the stop"
 _STUCK_MICROSECONDS = 60_000_000
 """What fails so long before a job was stopped is no part of the stop."""
 
@@ -44,9 +45,9 @@ def failed_node_of_the_record(context: RefinerContext) -> None:
     priority=RefinerPriority.POST_OUTCOME,
 )
 def stuck_before_it_was_stopped(context: RefinerContext) -> None:
-    """A communication failure well before a stop, and no step after it: the job may have hung until it was stopped.
+    """A communication failure well before a stop and no step after it, or just no step: the job may have hung.
 
-    Its line names no cause, so the stop stays the verdict, but it is not sure, and the failure is shown beside it.
+    Neither names a cause, so the stop stays the verdict, but it is not sure, and what was found is shown beside it.
     """
     choice = context.choice
     if choice is None or choice.root is None or not _was_stopped(context, choice.root):
@@ -66,6 +67,11 @@ def stuck_before_it_was_stopped(context: RefinerContext) -> None:
             "before the stop, with no step after it: the job may have hung"
         )
         return
+    for event in context.event_stream.events(symptom=_SILENT):
+        choice.confidence = Confidence.MEDIUM
+        choice.alternatives.append(event)
+        silent, usual = event.payload.get("silent"), event.payload.get("usual_step")
+        choice.alternative_reasons[_SILENT] = f"no step for {silent} before the stop, usually one in {usual}"
 
 
 def _was_stopped(context: RefinerContext, root: Event) -> bool:

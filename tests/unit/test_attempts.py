@@ -10,7 +10,6 @@ from attribution_lib.taxonomy import Outcome
 from engine_kit import applog, engine_of, verdict_of
 
 if TYPE_CHECKING:
-
     from attribution_lib.rules.engine import RuleEngine
 
 RULES = r"""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
+from attribution_cli.export import export
 from attribution_cli.keep import keep
 from attribution_cli.release import release
 from attribution_cli.replay import replay_command
@@ -147,3 +150,32 @@ def test_a_release_that_was_never_published_is_refused_at_the_start(
     monkeypatch.setenv("ATTRIBUTION_RULES_RELEASE", "0" * 64)
     code, said = invoke(serve, "--port", "0", "--data", str(tmp_path))
     assert (code, "0000" in said, "Traceback" in said) == (2, True, False), said
+
+
+def test_what_a_folder_keeps_is_copied_into_tables(tmp_path: Path) -> None:
+    data, target = tmp_path / "data", tmp_path / "copy.db"
+    with running(data) as api:
+        api.open()
+    code, said = invoke(export, str(target), "--data", str(data))
+    assert (code, "1  sessions" in said) == (0, True)
+    with closing(sqlite3.connect(target)) as copy:
+        assert copy.execute("SELECT job_id FROM sessions").fetchall() == [(JOB["job_id"],)]
+
+
+@pytest.mark.parametrize(
+    ("store", "target", "said"),
+    [
+        ("missing", "copy.db", "has no service.db"),
+        ("data", "data/copy.db", "lies in the store's own folder"),
+        ("data", "text.txt", "cannot be written"),
+        ("data", "none/copy.db", "cannot be written"),
+    ],
+)
+def test_a_copy_that_cannot_be_made_is_refused_with_the_reason(
+    tmp_path: Path, store: str, target: str, said: str
+) -> None:
+    with running(tmp_path / "data"):
+        pass
+    (tmp_path / "text.txt").write_text("no database, and longer than its header would be\n" * 40)
+    code, told = invoke(export, str(tmp_path / target), "--data", str(tmp_path / store))
+    assert (code, said in " ".join(told.split())) == (2, True)

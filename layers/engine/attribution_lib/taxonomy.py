@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Confidence", "Ending", "Outcome", "SubDomain", "TerminalState", "sub_domain_of", "terminal_state_of"]
+__all__ = ["Confidence", "Outcome", "SubDomain", "TerminalState", "sub_domain_of", "terminal_state_of"]
 
 
 class SubDomain(StrEnum):
@@ -132,16 +132,6 @@ _SUB_DOMAINS: dict[Outcome, SubDomain] = {
     Outcome.PREEMPTED: SubDomain.NONE,
     Outcome.TIME_LIMIT: SubDomain.NONE,
 }
-
-
-class Ending(StrEnum):
-    """An ordinary, non-fault way for a job to end: the outcomes of sub-domain ``none``."""
-
-    SUCCESS = "success"
-    USER_CANCELLED = "user_cancelled"
-    OPERATOR_CANCELLED = "operator_cancelled"
-    PREEMPTED = "preempted"
-    TIME_LIMIT = "time_limit"
 
 
 _TERMINAL_STATES: dict[Outcome, TerminalState] = {

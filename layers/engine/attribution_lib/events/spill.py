@@ -36,7 +36,6 @@ __all__ = [
     "encode_spill",
     "pack_header",
     "read_spill",
-    "read_spill_header",
     "split_header",
 ]
 
@@ -162,11 +161,6 @@ def split_header(data: bytes, kind: str) -> tuple[StoreHeader, bytes]:
         msg = f"{kind}: schema version {header.schema}; expected {SCHEMA_VERSION}: extract the observations again"
         raise StoreFormatError(msg)
     return header, body
-
-
-def read_spill_header(data: bytes) -> StoreHeader:
-    """The header of a spill, without reading the rest."""
-    return split_header(_unpacked(data), "spill")[0]
 
 
 def encode_spill(rows: Iterable[Row], batches: Iterable[ObservationRow], lookups: Lookups, rules_digest: str) -> bytes:

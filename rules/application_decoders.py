@@ -44,5 +44,5 @@ def cuda_error(captures: Mapping[str, str]) -> dict[str, str]:
     code = captures.get("code") or ""
     if text and len(code) <= _CHANGED_DIGITS:
         code = ""
-    word = named or captures.get("number") or code or text
+    word = named or captures.get("number") or captures.get("geryon") or code or text
     return {**captures, "word": word}

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import builtins
 import re
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from common.application import AUTHOR, UNCAUGHT
-from common.evidence import by_line, lines_of
+from common.unread import ERROR_LINE, earliest, is_unread, unread_error_lines
 
-from attribution_lib.rule_api import Emission, EventType, FilterPriority, StateClass, accumulator_def, filter_def
+from attribution_lib.rule_api import Emission, EventType, FilterPriority, accumulator_def, filter_def
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from attribution_lib.rule_api import Event, FilterContext, JobIdentity
+    from attribution_lib.rule_api import FilterContext, JobIdentity
 
 _UNREAD = "Error line that no rule reads"
-_FACT = "error_line"
 _CLASS = re.compile(r"\s*(?P<exception>[A-Z][a-z]\w*(?:Error|Exception)):[ \t]+(?P<message>\S.*)")
 _HARMLESS = re.compile(
     r"Unable to register cu\w+ factory|computation placer already registered|\b0 errors?\b"
@@ -73,8 +71,13 @@ def exception_without_stack(_job: JobIdentity, _captures: Mapping[str, str], lin
         r"|[\d\])Z] (?:ERROR|CRITICAL|FATAL):? +[^\d\s|-]"
         r"|(?:^|\) )(?:[Ee]rror|[Ff]atal|[Ff]atal error|ERR!): \S|: [EF] (?:external|tensorflow|xla)/"
         r"|(?:^|\])[EF]\d{4}(?:\d{4})? \d\d:\d\d:|ERROR \d\d-\d\d \d\d:\d\d:\d\d \[?\w+\.py:\d+\] \S| UCX  ERROR \S"
-        r"|(?:^|\] )[A-Z]\w+ ERROR: \S|\] ?\[E\] \S"
+        r"|(?:^|\] )[A-Z]\w+ ERROR: \S|(?:^|[ \]])[a-z]\w+: (?:ERROR|CRITICAL|FATAL) \S|\] ?\[E\] \S|\] error: \S"
         r"|level=(?:error|fatal|critical|ERROR|FATAL|CRITICAL)\b"
+        r"|(?:^|[\])|>] )(?:[Aa]borting|[Ff]ailed to|[Cc]ould not|[Cc]ouldn.t|[Cc]annot|[Uu]nable to|\w+ error:"
+        r"|[Ee]rror (?:in|while|(?:pars|load|read|open|decod|creat|writ)ing)|[Ff]atal error|FATAL|ERROR) \S"
+        r"|(?i:(?:connection to|contact with|heartbeat of|heartbeat) [^\n]{0,40}lost\b"
+        r"|lost (?:connection|contact) (?:to|with)|\bnot responding\b"
+        r"|died unexpectedly|became unhealthy|health check failed|timed? ?-?out waiting (?:for|on) )"
         r"|\[[EF]:onnxruntime:|LOG\((?:ERROR|FATAL)\) |npm (?:ERR!|error) "
         r"|\[(?:error|critical|fatal)\] \S|\d [EC] \d+ \d+\] |\.(?:cc?|cpp|cuh?|h):\d+:? +(?i:error|fatal)\b"
         r"|\"(?:level|severity|levelname)\": ?\"(?:error|fatal|critical|ERROR|FATAL|CRITICAL)\""
@@ -83,7 +86,7 @@ def exception_without_stack(_job: JobIdentity, _captures: Mapping[str, str], lin
 )
 def error_line(_job: JobIdentity, _captures: Mapping[str, str], line: str) -> OneLine:
     """A line that calls itself an error: a fact, for the case that nothing else is known."""
-    return OneLine(None if _HARMLESS.search(line) else Emission("info", payload={"kind": _FACT}))
+    return OneLine(None if _HARMLESS.search(line) else Emission("info", payload={"kind": ERROR_LINE}))
 
 
 @filter_def("ErrorLineOfLastResort", AUTHOR, priority=FilterPriority.LATE + 500)
@@ -92,20 +95,7 @@ def error_line_of_last_resort(context: FilterContext) -> None:
 
     Not where any rule has read that very line, whatever became of it.
     """
-    stream = context.event_stream
-    if context.job.state_class is not StateClass.FAILED or stream.events(type=EventType.JOB_STOP):
-        return
-    if any(context.registry.get(name).root for name in stream.symptoms() - {None} if stream.bad([name])):
-        return
-    facts = [event for event in stream.events(type=EventType.JOB_INFO) if event.payload.get("kind") == _FACT]
-    lines = chain.from_iterable(stream.lists(source="applog"))
-    read = by_line(event for event in lines if event.payload.get("kind") != _FACT)
-    unread = [event for event in facts if not any(line in read for line in lines_of(event))]
-    if unread:
-        first = min(unread, key=_place)
-        stream.emit(event_type=EventType.BAD_NODE, rule="ErrorLineOfLastResort", derived_from=first, symptom=_UNREAD)
-
-
-def _place(event: Event) -> tuple[object, ...]:
-    stamp = event.first.timestamp
-    return stamp is None, stamp or 0, event.first.stream, event.first.line_num or 0
+    facts = unread_error_lines(context) if is_unread(context) else []
+    if facts:
+        first, by = earliest(facts), "ErrorLineOfLastResort"
+        context.event_stream.emit(event_type=EventType.BAD_NODE, rule=by, derived_from=first, symptom=_UNREAD)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from common.application import AUTHOR, application_symptoms, before, general_readings, seconds_between
 from common.first_failures import FirstFailures
+from common.machine_faults import PROGRAM_ONLY, SignsOfFaults, is_machine_fault
 
 from attribution_lib.rule_api import RefinerPriority, cascade, outcomes, ranks, refiner_def, xid
 
@@ -60,9 +61,6 @@ _AMBIGUOUS_GPU_FAULTS = (
     "cudaErrorHardwareStackError",
     "DataLoader worker killed by a bus error",
 )
-_OWN_SHORTAGE = ("CUDA out of memory", "No memory left for the KV cache")
-"""An allocator says how much it asked for in vain: nothing that an Xid says of a GPU makes its memory scarce."""
-_XID = ("XID-", "SXID-")
 _COLLECTIVE_FAILED = ("NCCL watchdog collective timeout", "NCCL operations failed or timed out")
 _WINDOW_SECONDS = 2700
 """Collectives and stores wait up to 30 minutes before they fail over a rank that died."""
@@ -201,7 +199,7 @@ def first_application_failure(context: RefinerContext) -> None:
     """The first failure explains the program's later failures, on whatever rank, for three quarters of an hour.
 
     First by time, else by line within one stream. What names a part or a service is never explained here, a wrapper
-    explains nothing, and an Xid explains no shortage of GPU memory.
+    explains nothing, and a fault of a machine explains nothing that only the program brings about.
     """
     bad, registry = context.my_bad_nodes, context.registry
     names = sorted(name for name in bad.symptoms if name is not None)
@@ -215,7 +213,16 @@ def first_application_failure(context: RefinerContext) -> None:
         events = [*(failure for failure in first if failure.symptom in explained), *bad.of(explained, in_order=False)]
     else:
         events = bad.of(explained)
-    for event, cause in failures.explained(events, lambda cause, event: _explains(cause, event, general)):
+    signs = SignsOfFaults(context.event_stream, registry)
+
+    def in_reach(cause: Event, event: Event) -> bool:
+        return _explains(cause, event, general) and (
+            event.symptom not in PROGRAM_ONLY
+            or not is_machine_fault(cause.symptom, registry)
+            or signs.lead_to(event, cause)
+        )
+
+    for event, cause in failures.explained(events, in_reach):
         context.event_stream.discard(event, by="FirstApplicationFailure", explained_by=cause)
 
 
@@ -232,8 +239,6 @@ def _explains(cause: Event, event: Event, general: Mapping[str, int]) -> bool:
     if not before(cause, event):
         return False
     if cause.symptom == event.symptom and not (cause.first.timestamp is None and event.first.timestamp is not None):
-        return False
-    if event.symptom in _OWN_SHORTAGE and str(cause.symptom).startswith(_XID):
         return False
     if cause.symptom in _AMBIGUOUS_GPU_FAULTS and event.symptom not in general:
         return False

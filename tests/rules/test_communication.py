@@ -211,7 +211,7 @@ def test_an_address_that_maps_to_no_node_puts_no_fault_aside() -> None:
     lost = (
         "[c10d] recvValue failed on SocketImpl(fd=6, addr=[::ffff:127.0.0.1]:37468, remote=[::ffff:127.0.0.1]:6006): x"
     )
-    app = ["2026-06-01T03:00:05Z [rank0]: KeyError: 'labels'", f"2026-06-01T03:00:06Z {lost}"]
+    app = ["2026-06-01T03:00:05Z [rank0]: RuntimeError: no labels", f"2026-06-01T03:00:06Z {lost}"]
     kernel = "2026-06-01T03:00:03Z node-0002 kernel: NVRM: Xid (PCI:0000:5d:00): 79, pid=1, GPU has fallen off the bus."
     facts = JobInfoBuilder.from_mapping({"job_id": "1", "nodes": ["node-0001", "node-0002"], "state": "FAILED"}).build()
     with Attributor(facts, bundled_engine()) as attributor:

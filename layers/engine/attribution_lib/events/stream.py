@@ -198,10 +198,18 @@ class EventStream:
         _demote(event, by, _explained(explained_by))
         self._add({kind_of(event): [event]})
 
-    def demote_all(self, events: Iterable[Event], *, by: str, explained_by: Event | ExplainedBy | None = None) -> None:
-        """Demote many for one reason."""
+    def demote_all(
+        self,
+        events: Iterable[Event],
+        *,
+        by: str,
+        explained_by: Event | ExplainedBy | None = None,
+        uncertain: bool = False,
+    ) -> None:
+        """Demote many for one reason; ``uncertain`` as for ``discard``."""
         explained = _explained(explained_by)
         demoted = [event for event in events if event.state is ACTIVE and event.event_type == BAD_NODE]
+        self.uncertain_clearing = self.uncertain_clearing or (uncertain and bool(demoted))
         for kind in set(map(kind_of, demoted)):
             self._note_change(kind)
         for event in demoted:

@@ -11,6 +11,8 @@ from attribution_lib.rule_api import Outcome, RefinerPriority, cascade, outcomes
 AUTHOR = "attribution maintainers"
 MINUTE = 60
 HOUR = 3600
+SEEN_LATE = 5 * MINUTE
+"""A kernel's message or a metric's next sample may be that much later than what the program met."""
 NVSWITCH = sxid(*range(10_000, 30_000))
 NVLINK_FAULTS = xid(74, 136, 144, 145, 146, 149, 150, 173)
 GPU_PARTS = outcomes(Outcome.GPU_HARDWARE, Outcome.GPU_MEMORY, Outcome.NVLINK, Outcome.PCIE, Outcome.POWER_THERMAL)
@@ -30,6 +32,22 @@ CUDA_COMPLAINTS = (
     "NCCL Cuda failure",
     "AMD GPU hang",
 )
+FOUND_BROKEN = (
+    "DCGM: GPU anomaly",
+    "DCGM: GPU memory fault",
+    "Drain reason names a GPU fault",
+    "GPU count below configuration (Slurm)",
+    "GPU double-bit ECC errors (metric)",
+    "GPU fault reported by a node monitor",
+    "GPU is lost",
+    "GPU memory repairs (metric)",
+    "GPU reset failed",
+    "GPU row remap failed (metric)",
+    "Hardware fault of another accelerator",
+    "NVLinks down",
+    "NVSwitch missing",
+)
+"""Parts that something found broken when it looked, whenever they broke."""
 LOCKUPS = ("Soft lockup", "Hard lockup", "RCU stall", "Hung kernel task")
 
 # --- GPUs -------------------------------------------------------------------------------------------------------------
@@ -85,8 +103,19 @@ cascade(
 cascade(
     "BrokenGpuPartInProgram",
     author=AUTHOR,
-    docs="A broken part of a GPU explains the CUDA errors of unclear origin in the programs of that job.",
+    docs="A broken part of a GPU explains the CUDA errors of unclear origin in the programs of that job, from then on.",
     causes=[GPU_PARTS],
+    consequences=CUDA_COMPLAINTS,
+    scope="job",
+    order="any",
+    slack=SEEN_LATE,
+    within=HOUR,
+)
+cascade(
+    "GpuFoundBrokenAfterProgram",
+    author=AUTHOR,
+    docs="What a check, a counter or a tool finds broken may have failed programs before it was found.",
+    causes=FOUND_BROKEN,
     consequences=CUDA_COMPLAINTS,
     scope="job",
     order="any",
@@ -120,6 +149,7 @@ cascade(
     consequences=CUDA_COMPLAINTS,
     scope="job",
     order="any",
+    slack=SEEN_LATE,
     within=HOUR,
 )
 cascade(

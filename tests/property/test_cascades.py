@@ -37,7 +37,7 @@ _CASCADES = st.builds(
     consequences=st.just(("Both", "Echo")),
     scope=st.sampled_from((CascadeScope.JOB, CascadeScope.NODE)),
     order=st.sampled_from(Order),
-    slack=st.integers(0, 3),
+    slack=st.one_of(st.none(), st.integers(0, 3)),
     within=st.one_of(st.none(), st.integers(0, 5)),
 )
 

@@ -15,7 +15,7 @@ _SECOND = 1_000_000
 _RULES = st.builds(
     TimeRule.of,
     order=st.sampled_from(Order),
-    slack=st.integers(0, 3),
+    slack=st.one_of(st.none(), st.integers(0, 3)),
     within=st.one_of(st.none(), st.integers(0, 5)),
 )
 

@@ -224,13 +224,14 @@ def cascade(  # noqa: PLR0913 -- a cascade is exactly these facts, all keyword-o
     consequences: Sequence[SymptomMatcher],
     scope: CascadeScope | str,
     order: Order | str = Order.BEFORE,
-    slack: int = 60,
+    slack: int | None = None,
     within: int | None = None,
     priority: int | None = None,
     **options: Any,
 ) -> None:
     """Declare a refiner *causes explain consequences*: same place (``scope``), in this order, ``within`` seconds.
 
+    A cause may come ``slack`` seconds late: 60, or with ``order="any"`` without bound, unless the cascade says.
     Device, rank and node cascades run in SCRUB, job-wide ones in FINAL, unless ``priority`` says otherwise.
     """
     scope = _one_of(CascadeScope, scope, f"{name} scope")

@@ -23,14 +23,17 @@ __all__ = ["Cascade", "CascadeScope", "Order", "apply_cascade"]
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """One documented relation. ``slack`` seconds allow for clocks that differ; ``within`` seconds bound the reach."""
+    """One documented relation. ``slack`` seconds allow for clocks that differ; ``within`` seconds bound the reach.
+
+    With ``Order.ANY`` and a ``slack`` only what has no time may stand in any order.
+    """
 
     name: str
     causes: Sequence[SymptomMatcher]
     consequences: Sequence[SymptomMatcher]
     scope: CascadeScope
     order: Order = Order.BEFORE
-    slack: int = 60
+    slack: int | None = None
     within: int | None = None
 
 

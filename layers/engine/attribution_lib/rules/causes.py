@@ -27,6 +27,12 @@ class Order(StrEnum):
     ANY = "any"
 
 
+_CLOCKS = 60
+"""Seconds by which clocks may differ, where a relation does not say."""
+_ENDLESS = 2**63
+"""Beyond any time in µs."""
+
+
 @dataclass(frozen=True, slots=True)
 class TimeRule:
     """When a cause explains an event; ``slack`` and ``within`` in µs, ``within`` None: no bound."""
@@ -36,16 +42,21 @@ class TimeRule:
     within: int | None
 
     @classmethod
-    def of(cls, order: Order, slack: int, within: int | None) -> TimeRule:
-        """``slack`` and ``within`` in seconds."""
-        return cls(order is Order.ANY, slack * _MICROSECONDS, None if within is None else within * _MICROSECONDS)
+    def of(cls, order: Order, slack: int | None, within: int | None) -> TimeRule:
+        """``slack`` and ``within`` in seconds.
+
+        ``slack`` None: as much as clocks differ, or where any order goes, without bound.
+        """
+        any_order = order is Order.ANY
+        late = (_ENDLESS if any_order else _CLOCKS * _MICROSECONDS) if slack is None else slack * _MICROSECONDS
+        return cls(any_order, late, None if within is None else within * _MICROSECONDS)
 
     def explains(self, cause: Event, event: Event) -> bool | None:
         """True: in time. False: applies, but time was missing. None: does not apply."""
         started, at = cause.first[0], event.first[0]
         if started is not None and at is not None:
             delay = at - started
-            if not self.any_order and delay < -self.slack:
+            if delay < -self.slack:
                 return None
             return None if self.within is not None and abs(delay) > self.within else True
         if cause.source == event.source and cause.stream == event.stream:
@@ -55,8 +66,7 @@ class TimeRule:
 
     def latest(self, at: int) -> int:
         """The latest time of a cause that explains an event at ``at``; only where ``within`` is set."""
-        reach = self.within or 0
-        return at + (reach if self.any_order else min(reach, self.slack))
+        return at + min(self.within or 0, self.slack)
 
 
 class Causes:
@@ -84,7 +94,7 @@ class Causes:
         if lookup is None:
             lookup = self._lookup = _Lookup(self._events)
         stream, at = (event.source, event.stream), event.first.timestamp
-        if rule.any_order and (at is None or rule.within is None):
+        if rule.any_order and (at is None or (rule.within is None and rule.slack == _ENDLESS)):
             return lookup.all.first()
         if at is None:
             return lookup.in_stream(stream)

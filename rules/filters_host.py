@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 AUTHOR = "attribution maintainers"
 LOCKUPS = ("Soft lockup", "Hard lockup", "RCU stall", "Hung kernel task")
-STUCK_IN_DRIVER = "Task stuck in the GPU driver"
+STUCK_IN = ("Task stuck in the GPU driver", "Task stuck in a file system client")
 OTHER_STACKS = ("Kernel warning", "Kernel oops")
 """Reports of the kernel that print a stack of their own."""
 STACK_SECONDS = 5
@@ -46,12 +46,17 @@ def _is_daemon(process: str | None) -> bool:
 
 @filter_def(name="StackOfStuckTask", author=AUTHOR, priority=FilterPriority.STANDARD)
 def keep_driver_stacks_of_stuck_tasks(context: FilterContext) -> None:
-    """The kernel prints stacks for many reasons: frames of the GPU driver count below a hung task or a lockup only.
+    """The kernel prints stacks for many reasons: frames of a driver or client count below a hung task or a lockup only.
 
     The line that names the stuck task is what is shown; the frame below it tells whose lock it waits for.
     """
+    for symptom in STUCK_IN:
+        _keep_frames_of_stuck_tasks(context, symptom)
+
+
+def _keep_frames_of_stuck_tasks(context: FilterContext, symptom: str) -> None:
     stream = context.event_stream
-    frames = stream.bad([STUCK_IN_DRIVER])
+    frames = stream.bad([symptom])
     if not frames:
         return
     stuck = _on_node(stream.bad(LOCKUPS))
@@ -68,7 +73,7 @@ def keep_driver_stacks_of_stuck_tasks(context: FilterContext) -> None:
                 event_type=head.event_type,
                 rule="StackOfStuckTask",
                 derived_from=head,
-                symptom=STUCK_IN_DRIVER,
+                symptom=symptom,
                 payload={**head.payload, **frame.payload},
             )
         stream.discard(frame, by="StackOfStuckTask", explained_by=told[id(head)])

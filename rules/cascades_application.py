@@ -42,17 +42,18 @@ _PROGRAM_GPU_FAULTS = (
     "cudaErrorAssert",
     "cudaErrorMisalignedAddress",
     "cudaErrorInvalidAddressSpace",
-    "cudaErrorLaunchFailure",
     "cudaErrorLaunchTimeout",
     "Device-side assertion",
 )
+_LAUNCH_FAILURE = "cudaErrorLaunchFailure"
+"""A kernel died, of itself or of its GPU: the kernel log says which."""
 _GPU_ECHOES = (
     "cudaErrorUnknown",
     "CUDA teardown error",
     "CUDA error of unclear domain",
     "CUDA initialisation failed",
     "GPU library call failed",
-    "cudaErrorLaunchFailure",
+    _LAUNCH_FAILURE,
 )
 _AMBIGUOUS_GPU_FAULTS = (
     "cudaErrorUnknown",
@@ -117,10 +118,22 @@ cascade(
 )
 
 cascade(
+    "XidExplainsLaunchFailure",
+    author=AUTHOR,
+    docs="XID 13 and 31 say which fault of the program it was that CUDA only calls a failed launch.",
+    causes=(xid(13, 31),),
+    consequences=(_LAUNCH_FAILURE,),
+    scope="job",
+    order="any",
+    within=30,
+    priority=RefinerPriority.FINAL,
+)
+
+cascade(
     "ProgramGpuFaultExplainsGpuErrors",
     author=AUTHOR,
     docs="After a kernel fault every later CUDA call of the process fails, with whatever text.",
-    causes=_PROGRAM_GPU_FAULTS,
+    causes=(*_PROGRAM_GPU_FAULTS, _LAUNCH_FAILURE),
     consequences=_GPU_ECHOES,
     scope="job",
     order="before",
@@ -232,13 +245,15 @@ _AFTERMATH = frozenset({"Segmentation fault", "Bus error", "Trace trap", "Proces
 def _may_explain(name: str, context: RefinerContext) -> bool:
     symptom = context.registry.get(name)
     primary = symptom.rank >= _PRIMARY_RANK and name not in _WRAPPERS
-    return symptom.root and (primary or name in _AMBIGUOUS_GPU_FAULTS)
+    return symptom.root and (primary or name in (*_AMBIGUOUS_GPU_FAULTS, _LAUNCH_FAILURE))
 
 
 def _explains(cause: Event, event: Event, general: Mapping[str, int]) -> bool:
     if not before(cause, event):
         return False
     if cause.symptom == event.symptom and not (cause.first.timestamp is None and event.first.timestamp is not None):
+        return False
+    if cause.symptom == _LAUNCH_FAILURE and event.symptom in _PROGRAM_GPU_FAULTS:
         return False
     if cause.symptom in _AMBIGUOUS_GPU_FAULTS and event.symptom not in general:
         return False

@@ -61,7 +61,7 @@ def stuck_before_it_was_stopped(context: RefinerContext) -> None:
         at = event.last.timestamp
         if at is None or ended - at < _STUCK_MICROSECONDS or (last_step is not None and last_step > at):
             continue
-        choice.confidence = Confidence.MEDIUM
+        choice.lower(Confidence.MEDIUM, f"the job may have hung before it was stopped: {event.symptom}")
         choice.alternatives.append(event)
         choice.alternative_reasons[event.symptom or ""] = (
             "before the stop, with no step after it: the job may have hung"

@@ -29,6 +29,7 @@ HOSTILE = (
 INTERPRETED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 KEYS = {
     *("case", "schema_version", "job", "outcome", "outcomes", "confidence", "failed", "root_cause", "alternatives"),
+    "confidence_reason",
     *("needed_evidence", "bad_nodes", "bad_nodes_total", "interesting_nodes", "symptoms", "chain", "collections"),
     *("notes", "evidence", "based_on", "diagnostics", "engine", "attributor_id", "run_id", "attributed_at"),
     *("terminal_state", "sub_domain", "connector_reports", "ingestion_reports", "evidence_status", "history"),

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from attribution_lib.taxonomy import Outcome, SubDomain
 from attribution_service.result import EvidenceStatus
 from attribution_service.vendor_actions import in_words
-from dashboard.building.words import CERTAINTY, ENDINGS, OWNERS, counted, listed, outcome_words, symptom_words
+from dashboard.building.words import (
+    CERTAINTY,
+    ENDINGS,
+    LOST_NODE,
+    OWNERS,
+    counted,
+    listed,
+    outcome_words,
+    symptom_words,
+)
 from dashboard.contexts.verdict import Headline
 
 if TYPE_CHECKING:
@@ -32,7 +41,7 @@ def headline_of(verdict: EnrichedVerdict) -> Headline:
     nodes = [bad.node for bad in verdict.bad_nodes]
     return Headline(
         what=_what(verdict.outcome, verdict.sub_domain, root.symptom if root else None, nodes, verdict.bad_nodes_total),
-        owner=OWNERS[verdict.sub_domain],
+        owner=LOST_NODE if verdict.outcome is Outcome.NODE_DOWN else OWNERS[verdict.sub_domain],
         certainty=_certainty(verdict),
         next_step=_next_step(verdict),
         terminal_state=verdict.terminal_state,
@@ -62,7 +71,8 @@ def _what(outcome: Outcome, sub_domain: SubDomain, symptom: str | None, nodes: l
 
 def _certainty(verdict: EnrichedVerdict) -> str:
     root = verdict.root_cause
-    parts = [CERTAINTY[verdict.confidence]]
+    sure, reason = verdict.confidence, verdict.confidence_reason
+    parts = [f"{sure.value.capitalize()} confidence: {reason}" if reason else CERTAINTY[sure]]
     if root is not None and root.line_num is not None:
         parts.append(f"it rests on line {root.line_num:,} of {root.stream or root.source}, read by rule {root.rule}")
     elif root is not None and root.source:

@@ -32,6 +32,7 @@ OWNERS = {
     SubDomain.UNATTRIBUTED: "Unknown: nothing that was read says.",
     SubDomain.NONE: "Nobody's: the job did not fail.",
 }
+LOST_NODE = "A node was lost, and no part of it is named: whoever repairs the machines."
 CERTAINTY = {
     Confidence.HIGH: "High confidence",
     Confidence.MEDIUM: "Medium confidence: time or place of the evidence is incomplete, or it was a close decision",

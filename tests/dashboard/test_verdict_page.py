@@ -58,6 +58,12 @@ def test_the_answer_is_in_words_a_person_would_use(sqlite: Shelf) -> None:
     assert page.headline.next_step.startswith("Take node-0001 out and inspect. The vendor says:")
 
 
+def test_a_lost_node_is_no_broken_part_and_not_sure_for_a_reason() -> None:
+    headline = headline_of(sample_verdict("node-down-empty-logs-admin-rebooted"))
+    assert headline.owner.startswith("A node was lost, and no part of it is named")
+    assert headline.certainty.startswith("Medium confidence: a crash, power, the network and")
+
+
 @pytest.mark.parametrize(
     ("symptom", "words"),
     [

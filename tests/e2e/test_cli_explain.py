@@ -247,3 +247,13 @@ def test_the_page_says_where_a_rule_that_crashed_stands(tmp_path: Path) -> None:
     rules = write(tmp_path, a_toml=extractor(), b_py=code)
     (tmp_path / "a.log").write_text("it is broken\n")
     assert "finding: F (rules/b.py:2) KeyError" in explain("a.log", "--rules", rules).stdout
+
+
+def test_a_verdict_that_is_not_sure_says_why_below_the_headline(log: Path) -> None:
+    log.write_text("nothing to see\n", encoding="utf-8")
+    page = explain(log, "--state", "NODE_FAIL", "--nodes", "node[01-02]").stdout
+    told = " ".join(line.strip("│ ") for line in page.splitlines()[1:5])
+    assert "(confidence low) Whose problem: a lost node; no part of it is named" in told
+    assert "Not surer because no node is named" in told
+    assert "syslog of all 2 nodes" in page
+    assert "Not surer" not in explain("-", "--source", "syslog", stdin=XID).stdout

@@ -141,3 +141,76 @@ def test_of_equal_ranks_the_first_in_time_wins(engine: RuleEngine, tmp_path: Pat
         engine, applog("2026-06-01T03:00:05Z CODE RAISED", "2026-06-01T03:00:01Z OTHER RAISED", stream="b")
     )
     assert verdict.outcome is Outcome.DATA_ERROR
+
+
+ANY_ORDER = """
+from attribution_lib.rule_api import cascade
+cascade("PartExplainsAll", author="t", docs="Whatever is complained about is the part's doing.",
+        causes=["Part broke"], consequences=["Code raised", "Bare crash", "Slurm node failure"], scope="job",
+        order="any")
+"""
+
+
+@pytest.mark.parametrize(
+    ("cleared", "confidence", "reason"),
+    [
+        ("CODE RAISED", Confidence.MEDIUM, "Code raised was set aside, which its time and place do not prove"),
+        ("2026-06-01T03:00:01Z CODE RAISED", Confidence.HIGH, ""),
+        ("BARE CRASH", Confidence.HIGH, ""),
+    ],
+    ids=["another owner, no time", "another owner, in time", "no owner, no time"],
+)
+def test_only_what_another_owner_might_have_won_makes_a_verdict_less_sure(
+    tmp_path: Path, cleared: str, confidence: Confidence, reason: str
+) -> None:
+    engine = engine_of(tmp_path, python=ANY_ORDER)
+    broke = syslog("2026-06-01T03:00:00Z n1 kernel: PART BROKE")
+    verdict = verdict_of(engine, broke, applog(cleared))
+    assert (verdict.outcome, verdict.confidence) == (Outcome.GPU_HARDWARE, confidence)
+    assert verdict.confidence_reason == reason
+
+
+def test_a_second_sign_of_the_same_owner_takes_nothing_from_the_first(tmp_path: Path) -> None:
+    engine = engine_of(tmp_path, python=ANY_ORDER)
+    broke = syslog("2026-06-01T03:00:00Z n1 kernel: PART BROKE")
+    verdict = verdict_of(engine, broke, state="NODE_FAIL", failed_node="n1")
+    assert (verdict.outcome, verdict.confidence) == (Outcome.GPU_HARDWARE, Confidence.HIGH)
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (("CODE RAISED", "PART BROKE"), "Code raised fits too, though it says less"),
+        (("DRIVER HUNG", "PART BROKE"), "Driver hung fits about as well, and its owner is another"),
+        (("BARE CRASH",), "the root evidence leaves open whose problem it is"),
+        (("PEER GONE",), "only consequences of the failure were seen, no cause"),
+        (("TASK EXITED",), "nothing that was read names a cause"),
+        (("PART BROKE",), ""),
+    ],
+)
+def test_a_verdict_that_is_not_sure_says_why(engine: RuleEngine, lines: tuple[str, ...], reason: str) -> None:
+    assert verdict_of(engine, applog(*lines, node="n1")).confidence_reason == reason
+
+
+LESS_SURE = '''
+from attribution_lib.rule_api import Confidence, RefinerPriority, refiner_def
+
+@refiner_def("Doubt", author="t", priority=RefinerPriority.POST_OUTCOME)
+def doubt(context):
+    """Says that a log is missing."""
+    context.choice.lower(Confidence.MEDIUM, "the node's log was not read")
+    context.choice.wanted.append("syslog")
+'''
+
+
+def test_a_rule_that_doubts_says_why_and_what_it_misses(tmp_path: Path) -> None:
+    engine = engine_of(tmp_path, python=LESS_SURE)
+    verdict = verdict_of(engine, applog("CODE RAISED"))
+    assert (verdict.confidence, verdict.confidence_reason) == (Confidence.MEDIUM, "the node's log was not read")
+    assert [need.source for need in verdict.needed_evidence] == ["syslog"]
+    assert verdict_of(engine, applog("CODE RAISED"), syslog("quiet")).needed_evidence == []
+
+
+def test_a_rule_never_makes_a_verdict_surer(tmp_path: Path) -> None:
+    verdict = verdict_of(engine_of(tmp_path, python=LESS_SURE), applog("BARE CRASH"))
+    assert (verdict.confidence, verdict.confidence_reason[:8]) == (Confidence.LOW, "the root")

@@ -56,6 +56,7 @@ _OWNERS = {
     "unattributed": "unknown: nothing that was read says",
     "none": "nobody's: it did not fail",
 }
+_LOST_NODE = "a lost node; no part of it is named"
 
 
 def print_verdict(verdict: EnrichedVerdict, case: str) -> None:
@@ -113,7 +114,10 @@ def _parts(verdict: EnrichedVerdict, case: str, *, narrow: bool) -> list[Rendera
     facts.append(counted(len(job["nodes"]), "node") if job["nodes"] else "nodes unknown")
     head = Text()
     head.append(shown(headline(verdict)) + "\n", style=f"bold {style}")
-    head.append(f"Whose problem: {_OWNERS[verdict.sub_domain.value]}\n")
+    lost = verdict.outcome is Outcome.NODE_DOWN
+    head.append(f"Whose problem: {_LOST_NODE if lost else _OWNERS[verdict.sub_domain.value]}\n")
+    if verdict.confidence_reason:
+        head.append(f"Not surer because {shown(verdict.confidence_reason)}\n")
     head.append(shown(", ".join(facts)), style="dim")
     title = Text(shown(_title(verdict, case)))
     parts: list[RenderableType] = [Panel(head, title=title, title_align="left", border_style=style)]

@@ -185,6 +185,8 @@ class Verdict(_Model):
     outcomes: list[Outcome] = []
     """Reserved for compound outcomes; empty in schema version 2."""
     confidence: Confidence
+    confidence_reason: str = ""
+    """Why it is not high, in a few words; empty where it is, and in verdicts of earlier versions."""
     failed: bool
     """True when the scheduler's state class is failed or failure evidence survived."""
     root_cause: RootCause | None

@@ -53,7 +53,8 @@ class EventStream:
         """Of changed kinds what was active when somebody last asked; until it changes again."""
         self._merged: dict[tuple[Kind, ...], list[Event]] = {}
         """Events of several kinds in order, for those who ask again."""
-        self.uncertain_clearing = False
+        self.uncertainly_cleared: set[str] = set()
+        """Symptoms of which an event was set aside for a reason that lacked time or place."""
         """True once a discard that lacked time or place cleared a contender: confidence is then at most medium."""
         self._add(kinds)
 
@@ -209,7 +210,8 @@ class EventStream:
         """Demote many for one reason; ``uncertain`` as for ``discard``."""
         explained = _explained(explained_by)
         demoted = [event for event in events if event.state is ACTIVE and event.event_type == BAD_NODE]
-        self.uncertain_clearing = self.uncertain_clearing or (uncertain and bool(demoted))
+        if uncertain:
+            self.uncertainly_cleared.update(event.symptom for event in demoted if event.symptom is not None)
         for kind in set(map(kind_of, demoted)):
             self._note_change(kind)
         for event in demoted:
@@ -229,7 +231,8 @@ class EventStream:
         event.changed_by = by
         event.explained_by = _explained(explained_by)
         self._note_change(kind_of(event))
-        self.uncertain_clearing = self.uncertain_clearing or uncertain
+        if uncertain and event.symptom is not None:
+            self.uncertainly_cleared.add(event.symptom)
 
     def discard_all(self, events: Iterable[Event], *, by: str, explained_by: Event | ExplainedBy | None = None) -> None:
         """Discard many for one reason."""

@@ -81,7 +81,7 @@ def decide(
     if not field:
         return _without_contenders(stream, registry)
     on_path, aside = _split(field, path_nodes(stream, job, registry))
-    choice = _choose(on_path, uncertain=stream.uncertain_clearing)
+    choice = _choose(on_path, _uncertain_rivals(on_path[0], stream, registry))
     leader = on_path[0].events[0].symptom
     for one in aside:
         if one.events[0].symptom != leader:
@@ -106,19 +106,33 @@ def _split(field: list[_Bearing], nodes: frozenset[str]) -> tuple[list[_Bearing]
     return (on_path, _in_order(aside)) if on_path else (field, [])
 
 
-def _choose(field: Sequence[_Bearing], *, uncertain: bool) -> OutcomeChoice:
+def _uncertain_rivals(
+    leader: _Bearing, stream: EventStream, registry: GeneratedSymptomRegistry
+) -> Sequence[SymptomDef]:
+    """What would have contended for another owner, had it not been explained without its time or place, best first.
+
+    Signs of the same owner, and those that leave the owner open, would have changed nothing.
+    """
+    cleared = [registry.get(name) for name in stream.uncertainly_cleared]
+    same = (leader.sub_domain, SubDomain.AMBIGUOUS)
+    rivals = [symptom for symptom in cleared if _may_be_root(symptom) and sub_domain_of(symptom.outcome) not in same]
+    return sorted(rivals, key=lambda symptom: (-symptom.rank, symptom.name))
+
+
+def _choose(field: Sequence[_Bearing], uncertain: Sequence[SymptomDef]) -> OutcomeChoice:
     leader = field[0]
     rivals = [one for one in field if one.sub_domain is not leader.sub_domain]
-    best = max((one.symptom.rank for one in rivals if one.sub_domain is not SubDomain.AMBIGUOUS), default=None)
-    if best is None:
-        confidence = Confidence.MEDIUM if uncertain else Confidence.HIGH
-        if leader.sub_domain is SubDomain.AMBIGUOUS:
-            confidence = Confidence.LOW
-        choice = OutcomeChoice(leader.symptom.outcome, confidence, leader.events[0])
-    elif leader.symptom.rank - best >= MARGIN:
-        choice = OutcomeChoice(leader.symptom.outcome, Confidence.MEDIUM, leader.events[0])
-    else:
-        choice = OutcomeChoice(Outcome.AMBIGUOUS, Confidence.LOW, leader.events[0])
+    best = next((one.symptom for one in rivals if one.sub_domain is not SubDomain.AMBIGUOUS), None)
+    choice = OutcomeChoice(leader.symptom.outcome, Confidence.HIGH, leader.events[0])
+    if best is not None and leader.symptom.rank - best.rank < MARGIN:
+        choice.outcome = Outcome.AMBIGUOUS
+        choice.lower(Confidence.LOW, f"{best.name} fits about as well, and its owner is another")
+    elif best is not None:
+        choice.lower(Confidence.MEDIUM, f"{best.name} fits too, though it says less")
+    elif leader.sub_domain is SubDomain.AMBIGUOUS:
+        choice.lower(Confidence.LOW, "the root evidence leaves open whose problem it is")
+    elif uncertain:
+        choice.lower(Confidence.MEDIUM, f"{uncertain[0].name} was set aside, which its time and place do not prove")
     for one in rivals:
         if one.symptom.name not in choice.alternative_reasons:
             choice.alternatives.append(one.events[0])
@@ -139,11 +153,17 @@ def _without_contenders(stream: EventStream, registry: GeneratedSymptomRegistry)
     consequences = [one for one in ranked if one.symptom.rank >= CONSEQUENCE_RANK]
     communication = [one for one in consequences if one.symptom.outcome is Outcome.COMMUNICATION_FAILURE]
     if communication:
-        return OutcomeChoice(Outcome.COMMUNICATION_FAILURE, Confidence.LOW, communication[0].events[0])
+        return _unsure(Outcome.COMMUNICATION_FAILURE, communication[0])
     ambiguous = [one for one in consequences if one.sub_domain is not SubDomain.UNATTRIBUTED]
     if ambiguous:
-        return OutcomeChoice(Outcome.AMBIGUOUS, Confidence.LOW, ambiguous[0].events[0])
-    return OutcomeChoice(Outcome.UNKNOWN, Confidence.LOW, ranked[0].events[0] if ranked else None)
+        return _unsure(Outcome.AMBIGUOUS, ambiguous[0])
+    root = ranked[0].events[0] if ranked else None
+    return OutcomeChoice(Outcome.UNKNOWN, Confidence.LOW, root, confidence_reason="nothing that was read names a cause")
+
+
+def _unsure(outcome: Outcome, shown: _Bearing) -> OutcomeChoice:
+    reason = "only consequences of the failure were seen, no cause"
+    return OutcomeChoice(outcome, Confidence.LOW, shown.events[0], confidence_reason=reason)
 
 
 def is_blamable(symptom: SymptomDef) -> bool:

@@ -34,18 +34,17 @@ _AFTER = 5 * 60 * 1_000_000
 
 
 def needed_evidence(job: JobInfo, choice: OutcomeChoice, read: Collection[str]) -> list[NeededEvidence]:
-    """For an undecided verdict or one of low confidence: a row per source of which nothing was ``read``.
+    """For an undecided verdict, one of low confidence and what a rule asks for: a row per source that was not ``read``.
 
     Rows name the suspect nodes and the time around the root symptom where these are known, else the whole run.
     """
-    if sub_domain_of(choice.outcome) not in _UNDECIDED and choice.confidence is not Confidence.LOW:
-        return []
+    undecided = sub_domain_of(choice.outcome) in _UNDECIDED or choice.confidence is Confidence.LOW
     start, end = _window(job, choice.root)
     place = _place(job, choice)
     return [
         NeededEvidence(source=source.value, node=asked, **{"from": rfc3339(start)}, to=rfc3339(end), why=why)
         for source, why in _WHY.items()
-        if source.value not in read
+        if source.value not in read and (undecided or source in choice.wanted)
         for asked in (choice.suspects[:_SUSPECTS_ASKED] if source in _OF_NODES and choice.suspects else [place])
     ]
 

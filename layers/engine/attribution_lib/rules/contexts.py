@@ -58,6 +58,9 @@ class FilterContext:
     registry: GeneratedSymptomRegistry
 
 
+_SURE = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
+
+
 @dataclass(slots=True)
 class OutcomeChoice:
     """The decision as it stands; POST_OUTCOME rules may add alternatives and notes and lower confidence."""
@@ -74,6 +77,15 @@ class OutcomeChoice:
     """Nodes that the refiner which chose the root names as bad, on top of those that bear the root symptom."""
     suspect_reason: str = ""
     outcome_reason: str = ""
+    confidence_reason: str = ""
+    """Why the confidence is not high, in a few words; a rule that lowers it says so here."""
+    wanted: list[str] = field(default_factory=list)
+    """Sources that a rule asks for although the verdict stands; an undecided verdict asks for all."""
+
+    def lower(self, confidence: Confidence, reason: str) -> None:
+        """Be no surer than ``confidence``, saying why; what is less sure already stays as it is."""
+        if _SURE.index(confidence) > _SURE.index(self.confidence):
+            self.confidence, self.confidence_reason = confidence, reason
 
 
 @dataclass(slots=True)

@@ -22,6 +22,8 @@ _LOGGED = re.compile(
     r"\b(?:WARN(?:ING)?|INFO|DEBUG|NOTICE)\b|\[[WI]\d{3,4} |\[[WI] \w+\.\w+:\d+\]|^[WI]\d{4} |Warning: "
 )
 """Levels of warning and below, as logging, glog and c10d print them."""
+_FORWARDED = re.compile(r"\{\w+\.py:\d+\} (?:INFO|WARNING) - |\| (?:INFO|WARNING) +\| (?:Flow|Task) run ")
+"""Schedulers of workflows log each line of a program at a level of their own: Airflow, Prefect."""
 _WARNING = re.compile(
     r"(?:^|\]:)\[W\d{3,4} [\d:.]+ |\[W \w+\.cpp:\d+\]|failed call to cuInit: (?:UNKNOWN ERROR|CUDA_ERROR_NO_DEVICE)"
 )
@@ -55,7 +57,7 @@ def exception_only_logged(context: FilterContext) -> None:
     stream = context.event_stream
     for event in stream.bad(rules=rules_called(stream, _EXCEPTIONS[:1])):
         lead = event.datum.partition(str(event.payload.get("exception") or ":"))[0]
-        if _LOGGED.search(lead):
+        if _LOGGED.search(_FORWARDED.sub("", lead)):
             stream.demote(event, by="ExceptionOnlyLogged")
 
 

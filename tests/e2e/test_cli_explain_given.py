@@ -20,6 +20,8 @@ JobID           JobName      State ExitCode
 ------------ ---------- ---------- --------
 4711              train OUT_OF_ME+    0:125
 """
+EXPORT = "__CURSOR=s=1\n__REALTIME_TIMESTAMP=1795831260000000\n_HOSTNAME=gpu-09\nMESSAGE=x\n"
+PRETTY = '{\n    "__CURSOR" : "s=1",\n    "MESSAGE" : "x"\n}\n'
 TWO_NODES = 'job_id = "4711"\nnodes = ["gpu-01", "gpu-02"]\nstate = "FAILED"\n'
 
 
@@ -97,13 +99,50 @@ def test_two_statements_of_one_jobs_facts_are_refused(case: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "table", [SACCT, SACCT.replace("  ", " | "), "JobID|User|State|ExitCode|\n4711|u|FAILED|1:0|\n"]
+    ("text", "what", "instead"),
+    [
+        (SACCT, "is a table of sacct", "--state, --exit-code, --nodes"),
+        (SACCT.replace("  ", " | "), "is a table of sacct", "--job ID without files"),
+        ("JobID|User|State|ExitCode|\n4711|u|FAILED|1:0|\n", "is a table of sacct", "--state"),
+        (EXPORT, "is a journal's export", "give journalctl -o json"),
+        (PRETTY.replace("\n    ", "\n\t"), "is a journal in json-pretty", "give journalctl -o json"),
+        (
+            '{\n    "apiVersion": "v1",\n    "items": [\n',
+            "is kubectl's JSON",
+            "the table that kubectl get events prints",
+        ),
+    ],
 )
-def test_a_table_of_sacct_given_as_a_log_is_said_to_tell_nothing(tmp_path: Path, table: str) -> None:
-    (tmp_path / "sacct.txt").write_text(table)
-    result = explain("sacct.txt")
-    assert "sacct.txt: is a table of sacct" in result.stderr
-    assert "say the job's facts with --state, --exit-code and --nodes" in page_of(result)
+def test_a_layout_that_is_not_read_is_named_with_what_to_give_instead(
+    tmp_path: Path, text: str, what: str, instead: str
+) -> None:
+    (tmp_path / "given.txt").write_text(text)
+    result = explain("given.txt")
+    assert f"given.txt: {what}" in result.stderr
+    assert instead in page_of(result)
+
+
+@pytest.mark.parametrize(
+    "text", [XID, OOM, '{"MESSAGE": "x"}\n', '{\n  "lr": 1\n}\n', "PATH=/bin\nHOME=/root\n__X=1\n"]
+)
+def test_nothing_of_the_kind_is_said_of_a_log(tmp_path: Path, text: str) -> None:
+    (tmp_path / "given.txt").write_text(text)
+    assert not explain("given.txt").stderr
+
+
+def test_a_kernel_message_that_the_journal_wrote_as_bytes_is_read_like_any_other(tmp_path: Path) -> None:
+    message = f"\x1b[31m{XID.partition('kernel: ')[2]}\x1b[0m"
+    entry = {"_HOSTNAME": "node07", "SYSLOG_IDENTIFIER": "kernel", "__REALTIME_TIMESTAMP": "1782896561000000"}
+    lines = [json.dumps({**entry, "MESSAGE": said}) for said in (message, list(message.encode()))]
+    (tmp_path / "journal.json").write_text("\n".join(lines))
+    found = verdict("journal.json", "--nodes", "node07,node08")
+    assert [(node["node"], node["occurrences"]) for node in found["bad_nodes"]] == [("node07", 2)]
+
+
+def test_a_byte_order_mark_does_not_hide_the_first_line(tmp_path: Path) -> None:
+    (tmp_path / "syslog.txt").write_text(XID, encoding="utf-8-sig")
+    found = verdict("syslog.txt", "--start", "2026-07-01T09:00:00Z")["root_cause"]
+    assert (found["node"], found["timestamp"]) == ("node07", "2026-07-01T09:02:41.000000Z")
 
 
 @pytest.mark.parametrize(

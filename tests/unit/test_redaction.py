@@ -58,6 +58,12 @@ def test_a_secret_is_masked_and_the_rest_of_its_line_kept(line: str, secret: str
     assert count == 1
 
 
+def test_a_secret_in_a_message_that_a_journal_wrote_as_bytes_is_masked() -> None:
+    array = json.dumps(list(b"\x1b[1mPASSWORD=hunter2\x1b[0m next"))
+    masked, count = redact(f'{{"MESSAGE":{array}}}'.encode())
+    assert (masked, count) == (b'{"MESSAGE":"PASSWORD=[REDACTED] next"}', 1)
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -65,6 +65,36 @@ def test_nul_bytes_go_and_invalid_utf8_is_replaced_only_when_decoded() -> None:
     assert buffer.decode(0, 3) == "ab\ufffd"
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(encoding: str) -> None:
+    raw = "RuntimeError: x\n".encode(encoding)
+    raw = raw if encoding != "utf-16-be" else b"\xfe\xff" + raw
+    assert normalise(raw).data == b"RuntimeError: x\n"
+
+
+JOURNAL = b'{"_HOSTNAME":"n1","MESSAGE":%b,"PRIORITY":"3"}'
+
+
+@pytest.mark.parametrize("shape", [b"[%b]", b"[ %b ]"])
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (b"\x1b[31mNVRM: Xid\x1b[0m", '"NVRM: Xid"'),
+        (b'two "words" \\ and\nlines', r'"two \"words\" \\ and\nlines"'),
+        ("Wärme".encode(), '"Wärme"'),
+        (b"broken \xff\x00", '"broken \ufffd"'),
+    ],
+)
+def test_a_message_that_a_journal_wrote_as_bytes_is_its_text(shape: bytes, said: bytes, text: str) -> None:
+    raw = JOURNAL % (shape % b",".join(b"%d" % byte for byte in said))
+    assert normalise(raw).data == JOURNAL % text.encode()
+
+
+@pytest.mark.parametrize("other", [b"[]", b"[300]", b"[1,x]", b"[[1]]", b'["a"]'])
+def test_other_arrays_stay_as_they_are(other: bytes) -> None:
+    assert normalise(JOURNAL % other).data == JOURNAL % other
+
+
 def test_progress_segments_share_the_number_of_their_line() -> None:
     buffer = normalise(b"one\n10%\r20%\rError: x\r\nthree\n", first_line=41)
     assert segments(buffer.data) == [b"one", b"10%", b"20%", b"Error: x", b"", b"three", b""]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from attribution_blueprint.errors import EvidenceError
 from attribution_blueprint.evidence_files import read_file
+from attribution_blueprint.layouts import layout_note
 from attribution_lib.errors import JobError, ObservationError
 from attribution_lib.job.builder import JobInfoBuilder
 from attribution_lib.observation import Observation, ObservationFormat, Source
@@ -207,8 +208,9 @@ class FileReader:
                 is_matrix = source is Source.NODE_METRICS
                 lines = len(observation.series) if is_matrix else _line_count(content.data)
                 self.observations += [observation] if lines else []
-        if problem:
-            self.complaints.append(f"{address}: {problem}")
+        said = problem or layout_note(content.data)
+        if said:
+            self.complaints.append(f"{address}: {said}")
         status = ConnectorStatus.ERROR if problem else ConnectorStatus.OK if lines else ConnectorStatus.EMPTY
         report = ConnectorReport(
             connector="file",
@@ -217,7 +219,7 @@ class FileReader:
             status=status,
             observation_count=1 if lines else 0,
             lines=lines,
-            reason=problem or note or None,
+            reason=said or note or None,
         )
         self.reports.append(report)
 

@@ -23,11 +23,6 @@ __all__ = ["read_loose_files"]
 _LINES_FOR_A_HOST = 10_000
 """A system log that has named no host in so many lines names none: it is the kernel's own ring buffer."""
 _NODE_NOTE = "its node is the one that its path names: none of its lines names a host"
-_SACCT_HEADER = re.compile(rb"(?m)^[ |]*JobID\b[^\n]*\bState\b[^\n]*\bExitCode\b")
-_SACCT_NOTE = (
-    "is a table of sacct, which counts as scheduler text at most: say the job's facts with --state, --exit-code and "
-    "--nodes, or let --job ID without files ask the scheduler"
-)
 _HEAD = 1 << 14
 
 
@@ -52,9 +47,6 @@ def read_loose_files(
         kind = source or (Source.APPLOG if given == "-" else source_of(given, content.data))
         node = _node_of_file(given, content.data, job.nodes) if kind is Source.SYSLOG else None
         note = _NODE_NOTE if node else ""
-        if _SACCT_HEADER.search(content.data[:_HEAD]):
-            note = _SACCT_NOTE
-            reader.complaints.append(f"{address}: {note}")
         reader.take(content, kind, stream=given, address=address, node=node, note=note)
     return reader.evidence()
 

@@ -3,7 +3,8 @@ r"""Secrets masked before evidence is extracted or stored.
 Masked are: authorisation headers and bearer tokens; tokens of well-known makers by their shape; the values of
 ``…_KEY=``, ``…_TOKEN=``, ``…_SECRET=``, ``PASSWORD=`` and their kin (also as options, YAML and JSON); signed URL
 parameters; user information of URLs; bodies of private keys. Line ends, quotes and backslashes are never touched, so
-every line keeps its number and a JSON body stays the JSON it was. Names, paths and checksums are no secrets.
+every line keeps its number and a JSON body stays the JSON it was, but that messages which journals write as arrays of
+bytes become the strings they stand for. Names, paths and checksums are no secrets.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from functools import cache
 from typing import Any, Final
 
 import re2
+
+from attribution_lib.text.lines import spelt_out
 
 __all__ = ["MASK", "redact"]
 
@@ -80,6 +83,7 @@ def redact(data: bytes) -> tuple[bytes, int]:
     The number of lines never changes. Text without secrets is scanned once by a linear-time automaton and returned as
     it is. Redacting twice changes nothing more.
     """
+    data = spelt_out(data)
     pattern, forms = _compiled()
     parts: list[bytes] = []
     done = position = count = 0

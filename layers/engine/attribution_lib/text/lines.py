@@ -7,6 +7,7 @@ ever numbered or decoded, so clean text costs a few containment checks.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["MAX_SEGMENT", "TextBuffer", "from_entries", "normalise"]
+__all__ = ["MAX_SEGMENT", "TextBuffer", "from_entries", "normalise", "spelt_out"]
 
 MAX_SEGMENT = 1 << 20
 """A segment is cut after 1 MiB; the rest of it is dropped and counted."""
@@ -36,12 +37,21 @@ _ANSI = re.compile(
 )
 
 
+_BYTE_ARRAY = re.compile(rb'("MESSAGE"[ \t]?:[ \t]?)\[([ \t]?\d{1,3}(?:[ \t]?,[ \t]?\d{1,3})*+)[ \t]?\]')
+"""journalctl -o json writes a message with colours or other unprintable characters as the numbers of its bytes."""
+_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+"""Byte order marks, with which editors and shells of other systems begin a file."""
+
+
 @dataclass(slots=True, eq=False)
 class TextBuffer:
     """Normalised evidence of one observation and the address of every byte in it."""
 
     data: _Raw
-    """No ANSI sequence, no NUL, no CR; segments end with LF (the last one may not). Invalid UTF-8 is kept as it is."""
+    """No ANSI sequence, no NUL, no CR, no byte order mark in front; segments end with LF (the last one may not).
+
+    Invalid UTF-8 is kept as it is.
+    """
     first_line: int
     truncated_lines: int
     """How many segments were longer than ``MAX_SEGMENT`` and lost their tail."""
@@ -129,6 +139,19 @@ def from_entries(lines: Sequence[str], *, first_line: int = 1) -> TextBuffer:
     return _buffer(raw, first_line, len(raw) - separators)
 
 
+def spelt_out(raw: bytes) -> bytes:
+    """``raw`` with messages that a journal wrote as arrays of bytes as the JSON strings they stand for."""
+    return _BYTE_ARRAY.sub(_as_string, raw) if b'"MESSAGE"' in raw else raw
+
+
+def _as_string(found: re.Match[bytes]) -> bytes:
+    numbers = list(map(int, found[2].split(b",")))
+    if max(numbers) > 255:  # noqa: PLR2004 -- the highest byte
+        return found[0]
+    text = _ANSI.sub(b"", bytes(numbers).replace(b"\0", b"")).decode("utf-8", "replace")
+    return found[1] + json.dumps(text, ensure_ascii=False).encode()
+
+
 def _joined(lines: Sequence[str]) -> bytes:
     """The lines in UTF-8, piece by piece: memory that is used again is cheaper than fresh memory for a text of all."""
     raw = BytesIO()
@@ -142,6 +165,9 @@ def _joined(lines: Sequence[str]) -> bytes:
 def _buffer(raw: bytes, first_line: int, size: int) -> TextBuffer:
     if b"\0" in raw:
         raw = raw.replace(b"\0", b"")
+    while first_line == 1 and raw.startswith(_MARKS):
+        raw = raw[3 if raw.startswith(_MARKS[0]) else 2 :]
+    raw = spelt_out(raw)
     if b"\x1b" in raw:
         raw = _ANSI.sub(b"", raw)
     numbered, truncated = _cut(raw)

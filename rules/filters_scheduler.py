@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from common.evidence import first_before
@@ -46,7 +45,6 @@ _TOGETHER = 120 * _SECOND
 _MANY_NODES = 3
 _SPECIFIC_RANK = 550
 _FAILED = (StateClass.FAILED, StateClass.NODE_FAIL)
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-", re.IGNORECASE)
 
 
 @filter_def("StepKilledByTaskFailure", AUTHOR, priority=FilterPriority.EARLY + 200)
@@ -129,28 +127,6 @@ def _is_operator(who: str, job: JobInfo) -> bool:
     if who in ADMINISTRATORS or who.startswith("system:"):
         return True
     return bool(job.user) and who.isdigit() == job.user.isdigit()
-
-
-@filter_def("OtherWorkloads", AUTHOR, priority=FilterPriority.EARLY + 220)
-def other_workloads(context: FilterContext) -> None:
-    """Events of other workloads in the same namespace say nothing about this job."""
-    job, stream = context.job, context.event_stream
-    if not job.job_id or _UUID.match(job.job_id):
-        return
-    for event in stream.events(type=EventType.JOB_STOP, source="scheduler") + stream.bad(source="scheduler"):
-        workload = event.payload.get("workload")
-        if not isinstance(workload, str) or not workload or _is_ours(workload, job):
-            continue
-        if event.event_type == EventType.JOB_STOP:
-            stream.discard(event, by="OtherWorkloads")
-        else:
-            stream.demote(event, by="OtherWorkloads")
-
-
-def _is_ours(workload: str, job: JobInfo) -> bool:
-    """Workloads and pods carry the job's id or name with prefixes and suffixes: ``jobset-train-a1b2c``, ``train-0``."""
-    own = [name for name in (job.job_id, job.job_id.rpartition("/")[2], job.name) if name]
-    return any(name in workload or workload in name for name in own)
 
 
 @filter_def("StorageRestored", AUTHOR, priority=FilterPriority.MID + 200)

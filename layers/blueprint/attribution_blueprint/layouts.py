@@ -9,11 +9,11 @@ __all__ = ["layout_note"]
 _HEAD = 1 << 14
 """Bytes that are looked at."""
 _UNREAD = "of which lines are searched without their times and hosts: give"
+_SAY_FACTS = "say the job's facts with --state, --exit-code, --nodes, or let --job ID without files ask the scheduler"
 _NOTES = (
     (
         re.compile(rb"(?m)^[ |]*JobID\b[^\n]*\bState\b[^\n]*\bExitCode\b"),
-        "is a table of sacct, which counts as scheduler text at most: say the job's facts with --state, --exit-code, "
-        + "--nodes, or let --job ID without files ask the scheduler",
+        f"is a table of sacct, which counts as scheduler text at most: {_SAY_FACTS}",
     ),
     (
         re.compile(rb"(?:\A|\n\n)(?:__\w+=[^\n]*\n){2}"),

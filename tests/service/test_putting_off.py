@@ -9,7 +9,7 @@ import pytest
 
 from attribution_service.attribute import attribute, attribute_later
 from attribution_service.errors import StoreError
-from attribution_service.leases import take_lease
+from attribution_service.leases import release_lease, take_lease
 from attribution_service.live import stored_session
 from attribution_service.model import Attribution, AttributionStatus
 from attribution_service.records import batch_sk, session_pk
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from attribution_service.ports import ObjectStore
+    from attribution_service.records import Session
     from service_kit import World
 
 
@@ -117,3 +118,22 @@ def test_work_in_line_that_died_is_taken_over_within_a_minute(world: World) -> N
     assert attribute(world.service, EVERYTHING, "s").status is AttributionStatus.PENDING
     world.now += 59
     assert attribute(world.service, EVERYTHING, "s").status is AttributionStatus.READY
+
+
+def test_work_that_outlived_its_lease_frees_nobody_elses(world: World) -> None:
+    world.open()
+    mine = take_lease(world.service, the_session(world), 10)
+    world.now += 20
+    theirs = take_lease(world.service, the_session(world), 30)
+    assert mine is not None
+    assert theirs is not None
+    release_lease(world.service, "s", mine)
+    assert the_session(world).attributing_until == theirs
+    release_lease(world.service, "s", theirs)
+    assert the_session(world).attributing_until == 0
+
+
+def the_session(world: World) -> Session:
+    session = stored_session(world.service, "s")
+    assert session is not None
+    return session

@@ -49,8 +49,10 @@ def attribute(service: Service, caller: Caller, attributor_id: str, *, if_none_m
 
 def attribute_later(service: Service, attributor_id: str) -> None:
     """The asynchronous invocation's work: everything ``attribute`` put off; a later ``attribute`` finds it done."""
+    session = stored_session(service, attributor_id)
     _until_whole(service, EVERYTHING, attributor_id, if_none_match=None, later=True)
-    release_lease(service, attributor_id)
+    if session is not None:
+        release_lease(service, attributor_id, session.attributing_until)
 
 
 def _until_whole(
@@ -92,12 +94,13 @@ def _once(service: Service, session: Session, if_none_match: str | None, *, late
 
 def _in_turn(service: Service, session: Session, etag: str, work: Callable[[], Attribution]) -> Attribution:
     """Do it in line, unless another request does: then the answer is there soon."""
-    if not take_lease(service, session, service.settings.inline_seconds):
+    lease = take_lease(service, session, service.settings.inline_seconds)
+    if lease is None:
         return Attribution(AttributionStatus.PENDING, retry_after=_SOON)
     try:  # whoever held the lease since the verdict was looked for has left it
         return _stored(service, session, etag) or work()
     finally:
-        release_lease(service, session.attributor_id)
+        release_lease(service, session.attributor_id, lease)
 
 
 def _stored(service: Service, session: Session, etag: str) -> Attribution | None:
@@ -120,7 +123,8 @@ def _store(service: Service, session: Session, etag: str, body: bytes) -> None:
 
 def _put_off(service: Service, session: Session) -> Attribution:
     """Have it done elsewhere, unless somebody already does."""
-    if take_lease(service, session, service.settings.attribute_seconds) and service.invoke_later is not None:
+    lease = take_lease(service, session, service.settings.attribute_seconds)
+    if lease is not None and service.invoke_later is not None:
         service.invoke_later(session.attributor_id)
     return Attribution(AttributionStatus.PENDING, retry_after=_RETRY_AFTER)
 

@@ -16,25 +16,27 @@ if TYPE_CHECKING:
 __all__ = ["release_lease", "take_lease"]
 
 
-def take_lease(service: Service, session: Session, seconds: int) -> bool:
-    """Whether the work is this caller's for so long: nobody holds the lease, or whoever did let it run out."""
+def take_lease(service: Service, session: Session, seconds: int) -> int | None:
+    """Until when the work is this caller's (seconds since 1970); None while somebody else holds the lease."""
     now = service.now()
     if session.attributing_until > now:
-        return False
+        return None
     expect = {"generation": session.generation, "attributing_until": session.attributing_until}
-    changes = {"attributing_until": now + seconds}
+    until = now + seconds
     try:
-        service.store.sessions.update(session_pk(session.attributor_id), SESSION_SK, changes, expect=expect)
+        service.store.sessions.update(
+            session_pk(session.attributor_id), SESSION_SK, {"attributing_until": until}, expect=expect
+        )
     except ItemChangedError:
-        return False
-    return True
+        return None
+    return until
 
 
-def release_lease(service: Service, attributor_id: str) -> None:
-    """Let go, so that what arrives from now on need not wait for the lease to run out."""
+def release_lease(service: Service, attributor_id: str, until: int) -> None:
+    """Let go of the lease that runs ``until`` then, so that what arrives need not wait; nobody else's is touched."""
     session = stored_session(service, attributor_id)
-    if session is None or not session.attributing_until:
+    if session is None or not until or session.attributing_until != until:
         return
-    expect = {"generation": session.generation, "attributing_until": session.attributing_until}
+    expect = {"generation": session.generation, "attributing_until": until}
     with suppress(ItemChangedError):
         service.store.sessions.update(session_pk(attributor_id), SESSION_SK, {"attributing_until": 0}, expect=expect)

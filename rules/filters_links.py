@@ -1,0 +1,74 @@
+"""Links that many nodes of a job lose at once: what they have in common is the suspect, not each of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from attribution_lib.rule_api import EventType, FilterContext, FilterPriority, Outcome, filter_def, outcomes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from attribution_lib.rule_api import Event
+
+AUTHOR = "attribution maintainers"
+LOST_TOGETHER = "Links of many nodes lost together"
+LOSSES = (
+    "Ethernet link down",
+    "IB link losses (metric)",
+    "IB port error",
+    "InfiniBand link down",
+    "Network link flapping",
+    "Network link lost (metric)",
+)
+_MANY_NODES = 3
+_TOGETHER = 60_000_000
+"""Kernels print a loss within seconds; a metric shows it at its next sample."""
+
+
+@filter_def("LinksLostTogether", AUTHOR, priority=FilterPriority.LATE)
+def links_lost_together(context: FilterContext) -> None:
+    """Links that three or more nodes, and most of the job's, lose within a minute hang on one switch or fabric.
+
+    Nobody's cable, transceiver and adapter fail together: the nodes stay interesting, none of them is bad. A node that
+    its operators take down loses its links for that reason and does not count.
+    """
+    stream = context.event_stream
+    taken = {event.node for event in stream.bad(context.registry.resolve([outcomes(Outcome.MAINTENANCE)]))}
+    losses = [event for event in stream.bad(LOSSES) if event.node is not None and event.node not in taken]
+    nodes = frozenset(context.job.nodes) or frozenset(event.node for event in stream if event.node is not None)
+    together = _together(losses)
+    if len({event.node for event in together}) < max(_MANY_NODES, len(nodes) // 2 + 1):
+        return
+    for event in together:
+        lost = stream.emit(
+            event_type=EventType.BAD_NODE,
+            rule="LinksLostTogether",
+            derived_from=event,
+            symptom=LOST_TOGETHER,
+            payload=event.payload,
+        )
+        stream.discard(event, by="LinksLostTogether", explained_by=lost)
+
+
+def _together(losses: Iterable[Event]) -> list[Event]:
+    """Those within the minute that has losses on the most nodes; of several such minutes the first."""
+    timed = sorted(
+        ((event.first.timestamp, event) for event in losses if event.first.timestamp is not None), key=itemgetter(0)
+    )
+    most, begun = 0, 0
+    on: Counter[str | None] = Counter()
+    start = 0
+    for at, event in timed:
+        on[event.node] += 1
+        while at - timed[start][0] > _TOGETHER:
+            gone = timed[start][1].node
+            on[gone] -= 1
+            if not on[gone]:
+                del on[gone]
+            start += 1
+        if len(on) > most:
+            most, begun = len(on), timed[start][0]
+    return [event for at, event in timed if begun <= at <= begun + _TOGETHER]

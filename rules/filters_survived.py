@@ -150,11 +150,15 @@ def silent_before_the_stop(context: FilterContext) -> None:
 
 
 def _usual_step(steps: Event) -> int | None:
-    """µs from one step to the next, as they were on average; None of steps that are too few, or have no times."""
+    """µs from one step to the next, as they were on average; None of steps that are too few, or have no times.
+
+    Told by how many different minutes, and first samples, steps were seen in: to hear of them twice changes nothing.
+    """
     first, last = steps.first.timestamp, steps.last.timestamp
-    if steps.occurrences < _STEPS_KNOWN or first is None or last is None:
+    seen = max(len(steps.times), len({sample.timestamp for sample in steps.samples} | {last}))
+    if seen < _STEPS_KNOWN or first is None or last is None:
         return None
-    return (last - first) // (steps.occurrences - 1)
+    return (last - first) // (seen - 1)
 
 
 def _in_words(micros: int) -> str:

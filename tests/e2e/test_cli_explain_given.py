@@ -40,12 +40,12 @@ def test_what_a_case_folder_holds_beside_its_files_is_never_called_read(case: Pa
     other.write_text("x\n", encoding="utf-8")
     shown = name.partition("/")[0]
     found = verdict(case)
-    assert found["evidence_status"] == "partial"
-    assert [row["instance"] for row in found["connector_reports"] if row["status"] == "error"] == [shown]
+    assert found["evidence_status"] == "complete"
+    assert [row["instance"] for row in found["connector_reports"] if row["reason"]] == [shown]
     result = explain(case)
     assert f"{case}/{shown}: not read" in result.stderr
     assert "Not all that was given was read" in page_of(result)
-    assert f"NOT READ {shown}: " in page_of(result)
+    assert f"not read: {shown}: " in page_of(result)
 
 
 def test_a_case_folder_of_which_nothing_is_read_is_bad_input_with_the_way_to_give_it(tmp_path: Path) -> None:

@@ -75,14 +75,12 @@ class Evidence:
     complaints: Sequence[str] = ()
     """A line for every file that was not read, or not read to its end: its path and why."""
     aside: frozenset[str] = frozenset()
-    """Instances of the reports on what a case folder holds beside its files: reported, and no fault if others count."""
+    """Instances of the reports on what a case folder holds beside its files: no part of the evidence, and named."""
 
     @property
     def usable(self) -> bool:
         """Whether all that should be read was; a folder of which nothing was read is not."""
-        failed = any(
-            report.status is ConnectorStatus.ERROR and report.instance not in self.aside for report in self.reports
-        )
+        failed = any(report.status is ConnectorStatus.ERROR for report in self.reports)
         return not failed and (not self.aside or any(report.observation_count for report in self.reports))
 
 
@@ -233,7 +231,7 @@ class FileReader:
             connector="file",
             instance=_as_unicode(name),
             source=source_of(name, b"").value,
-            status=ConnectorStatus.ERROR,
+            status=ConnectorStatus.EMPTY,
             observation_count=0,
             lines=0,
             reason=reason,

@@ -36,7 +36,10 @@ _EVIDENCE_READ = {
 def coverage(verdict: EnrichedVerdict) -> list[RenderableType]:
     """Last on the page: whether all was read, then what was not, what could not count, and rules that failed."""
     reports = verdict.connector_reports
-    text = Text(f"{_EVIDENCE_READ[verdict.evidence_status]}: ", style="dim")
+    status = verdict.evidence_status
+    if status is EvidenceStatus.COMPLETE and any(row.status is ConnectorStatus.EMPTY and row.reason for row in reports):
+        status = EvidenceStatus.PARTIAL  # in words: something lies there that is no part of the evidence
+    text = Text(f"{_EVIDENCE_READ[status]}: ", style="dim")
     text.append(shown(_read([row for row in reports if row.lines])), style="dim")
     details = Text()
     for (how, why), names in _alike(row for row in reports if row.status is ConnectorStatus.ERROR):
@@ -72,7 +75,7 @@ def _alike(reports: Iterable[ConnectorReport]) -> Iterable[tuple[tuple[str, str]
         if row.status is ConnectorStatus.ERROR:
             said = ("NOT READ TO ITS END" if row.lines else "NOT READ", reason or "no reason given")
         elif row.status is ConnectorStatus.EMPTY:
-            said = ("empty: ", "")
+            said = ("not read: ", f": {reason}") if reason else ("empty: ", "")
         else:
             said = ("", f": {reason}" if reason else "")
         if any(said):

@@ -170,10 +170,7 @@ cascade(
     "LostHostExplainsUnreachable",
     author=AUTHOR,
     docs="A host that is down cannot be reached: no route, no handshake and no queue pair are then no configuration.",
-    causes=[
-        outcomes(Outcome.NODE_DOWN, Outcome.HOST_HARDWARE, Outcome.POWER_THERMAL, Outcome.NETWORK_HARDWARE),
-        "Links of many nodes lost together",
-    ],
+    causes=[outcomes(Outcome.NODE_DOWN, Outcome.HOST_HARDWARE, Outcome.POWER_THERMAL, Outcome.NETWORK_HARDWARE)],
     consequences=["No route to host", "EFA unresponsive receiver", "IB connection set-up failed (ibv_modify_qp)"],
     scope=CascadeScope.JOB,
     order=Order.ANY,

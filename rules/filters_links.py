@@ -6,12 +6,21 @@ from collections import Counter
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from attribution_lib.rule_api import EventType, FilterContext, FilterPriority, Outcome, filter_def, outcomes
+from attribution_lib.rule_api import (
+    Confidence,
+    EventType,
+    FilterPriority,
+    Outcome,
+    RefinerPriority,
+    filter_def,
+    outcomes,
+    refiner_def,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from attribution_lib.rule_api import Event
+    from attribution_lib.rule_api import Event, FilterContext, RefinerContext
 
 AUTHOR = "attribution maintainers"
 LOST_TOGETHER = "Links of many nodes lost together"
@@ -51,6 +60,15 @@ def links_lost_together(context: FilterContext) -> None:
             payload=event.payload,
         )
         stream.discard(event, by="LinksLostTogether", explained_by=lost)
+
+
+@refiner_def("SwitchOrFabric", AUTHOR, priority=RefinerPriority.POST_OUTCOME, symptoms=[LOST_TOGETHER])
+def switch_or_fabric(context: RefinerContext) -> None:
+    """What the links hang on broke, was restarted or was reconfigured: no line says which, so the outcome is open."""
+    choice = context.choice
+    if choice is not None and choice.root is not None and choice.root.symptom == LOST_TOGETHER:
+        context.set_outcome(Outcome.AMBIGUOUS, "most nodes lost links within a minute: the switch or fabric is suspect")
+        choice.confidence = Confidence.LOW
 
 
 def _together(losses: Iterable[Event]) -> list[Event]:

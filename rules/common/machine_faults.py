@@ -27,7 +27,6 @@ __all__ = ["FAULTS", "PROGRAM_ONLY", "Beside", "Met", "SignsOfFaults", "is_machi
 FAULTS = (
     outcomes(Outcome.GPU_HARDWARE, Outcome.GPU_MEMORY, Outcome.NVLINK, Outcome.PCIE, Outcome.POWER_THERMAL),
     outcomes(Outcome.NETWORK_HARDWARE, Outcome.HOST_HARDWARE, Outcome.GPU_DRIVER, Outcome.FABRIC_SOFTWARE),
-    "Links of many nodes lost together",
 )
 """Faults of GPUs, links, hosts and the software that drives them; storage is none of them, since it loses files."""
 PROGRAM_ONLY = (

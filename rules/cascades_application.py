@@ -53,6 +53,7 @@ _GPU_ECHOES = (
     "CUDA error of unclear domain",
     "CUDA initialisation failed",
     "GPU library call failed",
+    "GPU library did not start",
     _LAUNCH_FAILURE,
 )
 _AMBIGUOUS_GPU_FAULTS = (

@@ -29,6 +29,7 @@ CUDA_COMPLAINTS = (
     "CUDA initialisation failed",
     "CUDA error of unclear domain",
     "GPU library call failed",
+    "GPU library did not start",
     "NCCL Cuda failure",
     "AMD GPU hang",
 )

@@ -23,6 +23,10 @@ _HANDLED = re.compile(
     r"|\bpool will not be available\b|\bwill be ignored\b|\bcontinu(?:e|ing) without\b)"
 )
 """What a program says of a failure on the very line on which it deals with it."""
+_TOTAL = re.compile(r"total capaci?ty of (\d+(?:\.\d+)?) (\w+)")
+_OWN = re.compile(r"this process has (\d+(?:\.\d+)?) (\w+) memory in use")
+_OTHER = re.compile(r"\bProcess \d+ has (\d+(?:\.\d+)?) (\w+) memory in use")
+_UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _REQUEST = re.compile(r"\bERROR [\d-]+ [\d:]+ \[(?:[\w/]+/)?serving(?:_\w+)?\.py:\d+\]")
 """The part of vLLM's server that answers requests: it reports the exception to whoever asked, and serves the next."""
 
@@ -52,6 +56,39 @@ def handled_on_its_own_line(context: FilterContext) -> None:
 def _says(pattern: re.Pattern[str], event: Event) -> bool:
     """Whether every line that the event is known by has it."""
     return all(pattern.search(datum) for datum in (event.datum, *(sample.datum for sample in event.samples)))
+
+
+@filter_def("GpuHeldByAnotherProcess", AUTHOR, priority=FilterPriority.EARLY + 205)
+def gpu_held_by_another_process(context: FilterContext) -> None:
+    """The allocator lists who holds the GPU: where one other process has most of it, the demand was not the program's.
+
+    Many that have a little each are the ranks of one job on one GPU.
+    """
+    stream = context.event_stream
+    lists = stream.lists(type=EventType.BAD_NODE, symptom="CUDA out of memory", source="applog")
+    told = [event for events in lists for event in events if _OWN.search(event.datum)]
+    for event in told:
+        if all(_another_holds_most(datum) for datum in (event.datum, *(sample.datum for sample in event.samples))):
+            held = stream.emit(
+                event_type=event.event_type,
+                rule="GpuHeldByAnotherProcess",
+                derived_from=event,
+                symptom="GPU memory held by another process",
+                payload=event.payload,
+            )
+            stream.discard(event, by="GpuHeldByAnotherProcess", explained_by=held)
+
+
+def _another_holds_most(line: str) -> bool:
+    total, own = _TOTAL.search(line), _OWN.search(line)
+    if total is None or own is None:
+        return False
+    others = max((_bytes(found) for found in _OTHER.finditer(line)), default=0.0)
+    return others > _bytes(own) and 2 * others > _bytes(total)
+
+
+def _bytes(found: re.Match[str]) -> float:
+    return float(found[1]) * _UNITS.get(found[2], 1)
 
 
 @filter_def("OptionalProgramMissing", AUTHOR, priority=FilterPriority.EARLY + 230)

@@ -17,6 +17,7 @@ AUTHOR = "Application rules"
 UNCAUGHT = "Uncaught Python exception"
 _CARRIERS = frozenset(
     {
+        "Filesystem permission denied",
         "No space left on device",
         "Host memory refused by the system",
         "Unhandled C++ exception",

@@ -34,7 +34,7 @@ FILE_SYSTEM_FACTS = (
     "NFS server not responding",
     "NFS state lost",
     "Parallel file system client lost its server",
-    "Remote disk lost (NVMe over fabrics)",
+    "Remote disk lost",
 )
 
 cascade(

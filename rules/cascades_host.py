@@ -118,7 +118,7 @@ cascade(
     "RemoteDiskAtItsFileSystem",
     author=AUTHOR,
     docs="A disk behind the network that is lost takes the file system on it along: no disk of the node broke.",
-    causes=["Remote disk lost (NVMe over fabrics)"],
+    causes=["Remote disk lost"],
     consequences=[
         "Buffer I/O error",
         "Disk I/O error",

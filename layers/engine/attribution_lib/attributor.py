@@ -131,6 +131,7 @@ class Attributor:
         watch(Stage.FINAL, stream)
         choice = decide(stream, job, engine.registry, derive_ending(stream, job, engine.registry))
         apply_post_outcome(stream, job, engine, choice, crashes)
+        choice.notes.extend(prepared.notes)
         watch(Stage.OUTCOME, stream)
         verdict = build_verdict(
             stream=stream,

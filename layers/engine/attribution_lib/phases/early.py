@@ -12,7 +12,7 @@ from itertools import chain, compress
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from attribution_lib.events.event import UTC, Event, EventState, EventType, Position
+from attribution_lib.events.event import UTC, Clock, Event, EventState, EventType, Position
 from attribution_lib.events.fold import seed
 from attribution_lib.events.ordered import by_kind
 from attribution_lib.events.refold import refolded_kinds
@@ -22,6 +22,7 @@ from attribution_lib.observation import Source
 from attribution_lib.phases.attempts import begin_after_earlier_attempts
 from attribution_lib.phases.clocks import ClockReference, to_utc
 from attribution_lib.phases.placement import Placement
+from attribution_lib.phases.zones import zone_note
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -48,6 +49,7 @@ class Prepared:
     placement: Placement
     outside_window: int
     staged_hits: Mapping[str, int]
+    notes: Sequence[str] = ()
 
 
 def prepare(stored: EventsByKind, job: JobInfo, engine: RuleEngine, *, made: Iterable[Event] = ()) -> Prepared:
@@ -64,11 +66,14 @@ def prepare(stored: EventsByKind, job: JobInfo, engine: RuleEngine, *, made: Ite
     placement = Placement.learn(job, _deciding_kinds(kinds, staged_hits))
     changed.update(event.rule for event in made)
     changed |= placement.place(kinds.values(), engine.registry)
-    changed |= _convert_clocks(kinds, job)
+    converted, zoneless = _convert_clocks(kinds, job)
+    changed |= converted
     stream = EventStream(refolded_kinds(kinds, changed), engine.registry)
     outside = _discard_outside_window(stream, job)
+    note = zone_note(stream, outside, job) if zoneless else ""
     _set_aside_others(stream, job)
-    return Prepared(stream, placement, outside, dict(sorted(staged_hits.items())))
+    count = sum(event.occurrences for event in outside)
+    return Prepared(stream, placement, count, dict(sorted(staged_hits.items())), [note] if note else [])
 
 
 def _deciding_kinds(kinds: EventsByKind, staged: Container[str]) -> list[list[Event]]:
@@ -112,25 +117,26 @@ def _names(node: str) -> list[str]:
         return []
 
 
-def _convert_clocks(kinds: EventsByKind, job: JobInfo) -> set[str]:
-    """Turn all stamps into UTC; returns the rules whose events had others."""
+def _convert_clocks(kinds: EventsByKind, job: JobInfo) -> tuple[set[str], bool]:
+    """Turn all stamps into UTC; returns the rules whose events had others, and whether the job's zone told any."""
     others = [
         event for events in kinds.values() for event in events if event.clock is not UTC and event.timestamp is not None
     ]
     if not others:
-        return set()
+        return set(), False
+    zoneless = any(event.clock in (Clock.LOCAL, Clock.YEARLESS) for event in others)
     reference = ClockReference.of(job, chain.from_iterable(kinds.values()))
     for event in others:
         to_utc(event, reference)
-    return {event.rule for event in others}
+    return {event.rule for event in others}, zoneless
 
 
-def _discard_outside_window(stream: EventStream, job: JobInfo) -> int:
-    """Discard what lies wholly outside; a row that reaches in from before starts at its first sample inside."""
+def _discard_outside_window(stream: EventStream, job: JobInfo) -> list[Event]:
+    """Discard and return what lies wholly outside; a row that reaches in from before starts at its first inside."""
     low = None if job.start is None else job.start - job.margin_before * _SECOND
     high = None if job.end is None else job.end + job.margin_after * _SECOND
     if low is None and high is None:
-        return 0
+        return []
     outside, moved = begin_after_earlier_attempts(stream, job)
     stream.discard_all(outside, by=OUTSIDE_WINDOW)
     if moved:
@@ -151,7 +157,7 @@ def _discard_outside_window(stream: EventStream, job: JobInfo) -> int:
     stream.discard_all(outside, by=OUTSIDE_WINDOW)
     if moved:
         stream.reorder()
-    return sum(event.occurrences for event in outside)
+    return outside
 
 
 def _perhaps_outside(lists: Iterable[Sequence[Event]], start: int, end: int) -> Iterator[Event]:

@@ -60,6 +60,7 @@ _KINDS = {
         r"|missing (?:required )?(?:environment variable|env(?:ironment)? var|api key|credential|token)"
         r"|environment variable \S+ (?:is |was )?(?:not set|missing|undefined|required)"
         r"|no (?:api key|credentials?|token) (?:found|provided|given|configured)"
+        r"|(?:the )?(?:[\w.-]+ ){0,4}(?:api key|credentials?|token),? (?:but none was found|not provided|is missing)"
         r"|permission denied(?:$| while| for| when)"
     ),
     SETTING: (
@@ -161,7 +162,7 @@ _TOPICS = {
         r"|stack overflow|assert\w*|nan|loss|gradients?|index out of|null pointer|undefined|user code)\b",
     }.items()
 }
-_PLACE = re.compile(r"\S*/\S*|\b[\w.-]+\.(?:py|cc|cpp|cu|h|rs|go):\d+\S*")
+_PLACE = re.compile(r"\S*/\S*|\b\w+(?:::\w+)+:?|\b[\w.-]+\.(?:py|cc|cpp|cu|h|rs|go):\d+\S*")
 """Paths and places in source code: their words are names."""
 _LEVEL = re.compile(r"\b(?i:error|critical|fatal)\b\]?")
 _WORDS = 200

@@ -80,7 +80,15 @@ def exception_without_stack(_job: JobIdentity, _captures: Mapping[str, str], lin
         r"|died unexpectedly|became unhealthy|health check failed|timed? ?-?out waiting (?:for|on) )"
         r"|\[[EF]:onnxruntime:|LOG\((?:ERROR|FATAL)\) |npm (?:ERR!|error) "
         r"|\[(?:error|critical|fatal)\] \S|\d [EC] \d+ \d+\] |\.(?:cc?|cpp|cuh?|h):\d+:? +(?i:error|fatal)\b"
-        r"|\"(?:level|severity|levelname)\": ?\"(?:error|fatal|critical|ERROR|FATAL|CRITICAL)\""
+        r"|\[NeMo [EC] |[\[|<(] {0,4}(?:ERROR|ERR|CRITICAL|FATAL|FTL)(?:\]|\||>|\))"
+        r"|[\dZM] (?:ERR|FTL|SEVERE) \S"
+        r"|ERROR +\d+ --- \[|(?:^|[\]:] )SEVERE: |\bERROR\t"
+        r"|❌|\[err\] "
+        r"|(?:^|\] ?)\[?E\]? (?:\d{4}-\d\d-\d\d |[a-z])"
+        r"|(?:\*\*\*|!!!) ?ERROR\b|\bError! |\b(?:[Ee]xception|[Ee]rror) occurred\b"
+        r"|\bdied(?:\.\s*$| before )|process died\b"
+        r"|\"(?:level|lvl|severity(?:_text)?|levelname|log\.level)\": ?"
+        r"\"(?:error|fatal|critical|ERROR|FATAL|CRITICAL)\""
     ),
     sources=("applog",),
 )

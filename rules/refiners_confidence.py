@@ -7,6 +7,7 @@ from attribution_lib.rule_api import (
     Outcome,
     RefinerContext,
     RefinerPriority,
+    Scope,
     Source,
     outcomes,
     refiner_def,
@@ -58,7 +59,9 @@ def lost_node_names_no_part(context: RefinerContext) -> None:
     choice = context.choice
     if choice is None or choice.root is None or choice.outcome is not Outcome.NODE_DOWN:
         return
-    named = choice.root.node or choice.suspects or context.job.failed_node
+    scope = context.registry.get(choice.root.symptom or "").scope
+    bearing = choice.root.node if scope is not Scope.JOB else None  # else it is who printed the line
+    named = bearing or choice.suspects or context.job.failed_node
     alike = "a crash, power, the network and the node's daemon look alike from here"
     choice.lower(*((Confidence.MEDIUM, alike) if named else (Confidence.LOW, f"no node is named, and {alike}")))
     choice.wanted.append(Source.SYSLOG)

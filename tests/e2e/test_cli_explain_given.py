@@ -6,8 +6,12 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
+from attribution_cli.main import main
+from engine_kit import OTHER_RULES
 from explain_kit import OOM, WATCHDOG, XID, explain, verdict
+from rules_kit import extractor, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -224,3 +228,21 @@ def test_of_many_files_those_that_were_read_are_counted_and_the_others_named(tmp
     assert "NOT READ rank7.log: cannot be read" in page
     assert "empty: rank8.log" in page
     assert "rank9.log" not in page
+
+
+# --- rules of several folders ---------------------------------------------------------------------------------------
+
+
+def test_rules_of_all_folders_are_used(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", a_toml=extractor())
+    other = write(tmp_path / "other", a_toml=f'author = "tests"\n{OTHER_RULES}')
+    (tmp_path / "x.log").write_text("LAMP LIT\nit is broken\n")
+    found = verdict("x.log", "--rules", one, "--rules", other)
+    assert {row["symptom"] for row in found["symptoms"]} == {"Broken", "Lamp lit"}
+
+
+@pytest.mark.parametrize("command", [["serve"], ["replay"], ["keep", "c:1:0"]])
+def test_a_command_that_takes_one_rules_folder_refuses_a_second(command: list[str]) -> None:
+    result = CliRunner().invoke(main, [*command, "--rules", "a", "--rules", "b"])
+    assert result.exit_code == 2
+    assert "2 folders given (a, b); expected one: put the rules of all into one folder" in result.stderr

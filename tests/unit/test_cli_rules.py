@@ -116,6 +116,14 @@ def test_list_and_show(folder: Path) -> None:
     assert "did you mean Broken?" in missing.stderr
 
 
+def test_a_rule_about_hundreds_of_symptoms_is_one_short_row() -> None:
+    rows = run("list").stdout.splitlines()
+    assert max(map(len, rows)) < 240
+    assert any(row.endswith(" more") for row in rows)
+    complete = (json.loads(line) for line in run("list", "--json").stdout.splitlines())
+    assert max(len(row["symptoms"]) for row in complete) > 100
+
+
 def test_docs_are_written_and_checked(folder: Path, tmp_path: Path) -> None:
     assert run("docs", "--check", "--rules", folder).exit_code == 1
     assert run("docs", "--rules", folder).exit_code == 0

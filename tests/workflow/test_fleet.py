@@ -83,6 +83,15 @@ def test_again_adds_a_run_to_each(local: InProcessAttribution, folder: Path) -> 
     assert [head.run_id for head in listed] == ["r2", "r2"]
 
 
+def test_a_run_that_began_with_again_goes_on_with_it(local: InProcessAttribution, folder: Path) -> None:
+    file = configuration_file(folder, write_jobs(folder, 4))
+    fleet(file, local).run()
+    rows_of(local).begin("r2", again=True)  # and was killed
+    assert fleet(file, local, "r2").run().totals.found == 0
+    assert fleet(file, local, "r3").run().totals.found == 4
+    assert rows_of(local).record("r2").again
+
+
 @dataclass
 class StopAfter:
     """Ends a run after so many contexts."""

@@ -91,7 +91,7 @@ class Fleet:
     verdicts: Service | None = None
     """The service whose table takes every verdict, and is asked which contexts have one; None: there is none here."""
     again: bool = False
-    """Attribute what has a verdict already; the new one is another run of it."""
+    """Attribute what has a verdict already; the new one is another run of it. A run that began so goes on so."""
     watcher: FleetWatcher = field(default_factory=_Silent)
     stop: threading.Event = field(default_factory=threading.Event)
     """Set it to end a run early: sessions that are open are deleted."""
@@ -105,7 +105,8 @@ class Fleet:
         the run can be kept.
         """
         self._sinks = self._made_sinks()
-        self.rows.begin(self.run_id, source=self.configuration.address, runner=IN_PROCESS)
+        begun = self.rows.begin(self.run_id, source=self.configuration.address, runner=IN_PROCESS, again=self.again)
+        self.again = self.again or begun.again
         found = discover(self.configuration)
         self.rows.expect(self.run_id, len(found.contexts), found.errors)
         self.watcher.found(len(found.contexts))

@@ -9,7 +9,7 @@ from attribution_blueprint.cache import cache_folder
 from attribution_blueprint.errors import EvidenceError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from attribution_blueprint.case_files import Evidence
@@ -19,22 +19,23 @@ if TYPE_CHECKING:
 __all__ = ["LocalAttribution", "attribute_evidence", "load_engine", "require_rules"]
 
 
-def load_engine(rules_dir: Path | None = None) -> RuleEngine:
-    """The engine of a rules folder, or of the bundled rules; what is made of them is kept in the user's cache.
+def load_engine(rules_dirs: Sequence[Path] = ()) -> RuleEngine:
+    """The engine of rules folders, or of the bundled rules; what is made of them is kept in the user's cache.
 
-    ``RuleLoadError`` when the rules are refused, ``EvidenceError`` when the folder holds none.
+    ``RuleLoadError`` when the rules are refused, ``EvidenceError`` when the folders hold none.
     """
     from attribution_lib.rules.loader import load_engine as load_rules  # noqa: PLC0415 -- help need not load the engine
 
-    engine = load_rules([rules_dir] if rules_dir is not None else None, cache_dir=cache_folder())
-    require_rules(engine, rules_dir)
+    engine = load_rules(rules_dirs or None, cache_dir=cache_folder())
+    require_rules(engine, *rules_dirs)
     return engine
 
 
-def require_rules(engine: RuleEngine, rules_dir: Path | None) -> None:
-    """``EvidenceError`` when a folder holds no rule: everything would be unknown, and nothing would say why."""
+def require_rules(engine: RuleEngine, *rules_dirs: Path | None) -> None:
+    """``EvidenceError`` when the folders hold no rule: everything would be unknown, and nothing would say why."""
     if engine.rule_count == 0:
-        msg = f"{rules_dir or 'the rules'}: holds no rule; expected a folder of .toml and .py rule files"
+        where = ", ".join(str(folder) for folder in rules_dirs if folder is not None) or "the rules"
+        msg = f"{where}: holds no rule; expected a folder of .toml and .py rule files"
         raise EvidenceError(msg)
 
 
@@ -60,5 +61,5 @@ def attribute_evidence(evidence: Evidence, engine: RuleEngine) -> EnrichedVerdic
 class LocalAttribution:
     """The two steps of a verdict in this process; who embeds the command line may give it others as click's ``obj``."""
 
-    load: Callable[[Path | None], RuleEngine] = load_engine
+    load: Callable[[Sequence[Path]], RuleEngine] = load_engine
     attribute: Callable[[Evidence, RuleEngine], EnrichedVerdict] = attribute_evidence

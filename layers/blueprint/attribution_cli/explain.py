@@ -46,13 +46,19 @@ BAD_INPUT = 2
 @click.option("--state", help="The scheduler's state word.")
 @click.option("--exit-code", help="Exit code as the scheduler prints it: code:signal.")
 @click.option("--source", type=click.Choice([source.value for source in Source]), help="Source of all loose files.")
-@click.option("--rules", "rules_dir", type=click.Path(path_type=Path), help="Another rules folder.")
+@click.option(
+    "--rules",
+    "rules_dirs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Another rules folder; of several, the rules of all.",
+)
 def explain(
     paths: tuple[str, ...],
     *,
     as_json: bool,
     as_table: bool,
-    rules_dir: Path | None,
+    rules_dirs: tuple[Path, ...],
     source: str | None,
     **fields: Any,
 ) -> None:
@@ -73,7 +79,7 @@ def explain(
         sys.exit(_of_scheduler(job, configs, show))
     local = click.get_current_context().find_object(LocalAttribution) or LocalAttribution()
     try:
-        engine = local.load(rules_dir)
+        engine = local.load(rules_dirs)
     except (AttributionError, BlueprintError) as error:
         complain(str(error))
         sys.exit(BAD_INPUT)

@@ -47,7 +47,7 @@ _FAILED, _BAD_INPUT = 1, 2
 @click.command(cls=ConnectorCommand)
 @click.option("--configs", type=click.Path(path_type=Path), help="One TOML file, as attribution run takes it.")
 @click.option("--run-id", default=None, help="Name of the run [default: a new one]; of an interrupted run: go on.")
-@click.option("--again", is_flag=True, help="Also attribute what has a verdict already.")
+@click.option("--again", is_flag=True, help="Also attribute what has a verdict already; kept with --run-id.")
 @click.option("--include-completed", is_flag=True, default=None, help="Also attribute jobs that completed.")
 @click.option("--state-machine", default="", metavar="ARN", help="Start it there; --configs is the deployment's then.")
 @click.option("--adapter", default="", help="With --state-machine: the eca that knows the jobs.")

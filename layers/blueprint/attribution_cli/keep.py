@@ -12,7 +12,7 @@ from attribution_blueprint.cache import cache_folder
 from attribution_blueprint.errors import BlueprintError
 from attribution_blueprint.local import require_rules
 from attribution_cli.stores import recorded_store
-from attribution_cli.terminal import complain
+from attribution_cli.terminal import complain, one_rules_option
 from attribution_lib.errors import AttributionError
 from attribution_lib.text.escape import shown
 from attribution_service.engine_source import EngineSource
@@ -29,7 +29,7 @@ __all__ = ["keep"]
 @click.command()
 @click.argument("attributor_ids", metavar="ATTRIBUTOR_ID…", nargs=-1, required=True)
 @click.option("--data", type=click.Path(path_type=Path), help="Folder that serve was given.")
-@click.option("--rules", "rules_dir", type=click.Path(path_type=Path), help="Rules that serve was given.")
+@one_rules_option("Rules that serve was given.")
 @click.option("--run", default="kept", show_default=True, help="Name of the run; the same name again replaces it.")
 def keep(attributor_ids: tuple[str, ...], data: Path | None, rules_dir: Path | None, run: str) -> None:
     """Store the verdict of an open session, for the dashboard and queries.

@@ -13,7 +13,7 @@ import click
 from attribution_blueprint.errors import BlueprintError
 from attribution_blueprint.local import load_engine
 from attribution_cli.stores import recorded_store
-from attribution_cli.terminal import complain
+from attribution_cli.terminal import complain, one_rules_option
 from attribution_lib.errors import AttributionError
 from attribution_lib.text.escape import shown
 from attribution_service.errors import ServiceError
@@ -44,7 +44,7 @@ class _Span(click.ParamType[int]):
 
 @click.command(name="replay")
 @click.option("--since", type=_Span(), default="7d", show_default=True, help="How far back: 12h, 7d, 2w.")
-@click.option("--rules", "rules_dir", type=click.Path(path_type=Path), help="Rules to try [default: the bundled ones].")
+@one_rules_option("Rules to try [default: the bundled ones].")
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of a local store.")
 @click.option("--diff", is_flag=True, help="Only what would change, and from what to what.")
 def replay_command(since: int, rules_dir: Path | None, data: Path | None, *, diff: bool) -> None:
@@ -54,7 +54,7 @@ def replay_command(since: int, rules_dir: Path | None, data: Path | None, *, dif
     verdict would change, 1 when some would, 2 on bad input.
     """
     try:
-        engine = load_engine(rules_dir)
+        engine = load_engine(() if rules_dir is None else (rules_dir,))
         with recorded_store(data) as store:
             service = Service(store, lambda: engine, time.time, read_settings(os.environ))
             found = replay(service, EVERYTHING, engine, since=int(time.time()) - since)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["list_rules"]
 
+_SHOWN = 3
+
 
 @click.command("list")
 @click.argument("text", default="")
@@ -27,7 +29,8 @@ __all__ = ["list_rules"]
 def list_rules(text: str, symptoms: bool, as_json: bool, folders: tuple[Path, ...]) -> None:  # noqa: FBT001 -- click passes flags by name
     """List rules or symptoms.
 
-    TEXT keeps the rows that contain it, in any case.
+    TEXT keeps the rows that contain it, in any case. Of a rule's symptoms the first are printed; --json has all, and so
+    has attribution rules show.
     """
     engine = load_rules(folders)
     rows = _symptom_rows(engine) if symptoms else _rule_rows(engine)
@@ -38,8 +41,14 @@ def list_rules(text: str, symptoms: bool, as_json: bool, folders: tuple[Path, ..
         return
     out = console()
     for row in rows:
-        out.print("  ".join(", ".join(cell) if isinstance(cell, list) else str(cell) for cell in row.values()))
+        out.print("  ".join(_few(cell) if isinstance(cell, list) else str(cell) for cell in row.values()))
     out.print(f"{len(rows)} {'symptoms' if symptoms else 'rules'}", style="bold")
+
+
+def _few(names: list[str]) -> str:
+    """The first names: cascades are about hundreds of symptoms."""
+    rest = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _rule_rows(engine: RuleEngine) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from attribution_blueprint.places import data_folder
 from attribution_blueprint.sample_cases import sample_folder
 from attribution_blueprint.variables import unknown_variables
 from attribution_cli.stores import telling_where
-from attribution_cli.terminal import complain, log_level_option
+from attribution_cli.terminal import complain, log_level_option, one_rules_option
 from attribution_lib.errors import AttributionError
 from attribution_service.errors import ServiceError
 from attribution_service.http.function import LOGGER
@@ -52,7 +52,7 @@ _TOLD = 4
     "--token", envvar="ATTRIBUTION_TOKEN", default="", help="Ask for it as a bearer token.  [ATTRIBUTION_TOKEN]"
 )
 @click.option("--lambda-api", is_flag=True, help="Also serve Lambda's Invoke API (loopback only, no authentication).")
-@click.option("--rules", "rules_dir", type=click.Path(path_type=Path), help="Another rules folder.")
+@one_rules_option("Another rules folder.")
 @click.option(
     "--verdicts",
     metavar="PLACE",
@@ -82,7 +82,12 @@ def _seeded(how: Serving) -> Serving:
     path = how.data / "demo.db"
     try:
         with click.progressbar(length=1, label=_SEEDING, file=sys.stderr) as bar:
-            seed_demo(path, sample_folder(), load_engine(how.rules_dir), lambda done, of: _move(bar, done, of))
+            seed_demo(
+                path,
+                sample_folder(),
+                load_engine(() if how.rules_dir is None else (how.rules_dir,)),
+                lambda done, of: _move(bar, done, of),
+            )
     except (OSError, BlueprintError, AttributionError) as error:
         _refuse(str(error))
     return replace(how, verdicts=f"sqlite:{path}")

@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -19,7 +20,7 @@ from attribution_lib.text.escape import shown, shown_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["complain", "echo_json", "log_level_option", "log_to_terminal", "safe_output"]
+__all__ = ["complain", "echo_json", "log_level_option", "log_to_terminal", "one_rules_option", "safe_output"]
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 _HANDLER = "attribution.plain"
@@ -45,6 +46,20 @@ def log_to_terminal(level: str = "WARNING", form: str = "%(levelname)s %(name)s:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Shown(form))
     logging.basicConfig(level=level.upper(), handlers=[handler])
+
+
+def one_rules_option(text: str) -> Callable[[_F], _F]:
+    """Add ``--rules DIR`` for a command that takes one folder, and refuses a second instead of forgetting the first."""
+
+    def only(_context: click.Context, _option: click.Parameter, folders: tuple[Path, ...]) -> Path | None:
+        if len(folders) > 1:
+            names = ", ".join(map(str, folders))
+            msg = f"{len(folders)} folders given ({names}); expected one: put the rules of all into one folder"
+            raise click.BadParameter(msg)
+        return next(iter(folders), None)
+
+    folder = click.Path(path_type=Path)
+    return click.option("--rules", "rules_dir", multiple=True, type=folder, callback=only, help=text)
 
 
 def log_level_option(text: str = "Of messages on standard error.") -> Callable[[_F], _F]:

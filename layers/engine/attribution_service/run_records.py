@@ -128,6 +128,8 @@ class RunRecord(_Model):
     """What carries it out, or did so last: ``in-process``, or the name of an execution of the fleet workflow."""
     errors: list[str] = []
     """Of adapters that could not say which jobs there are."""
+    again: bool = False
+    """It attributes what has a verdict already, also when it goes on after an interruption."""
 
 
 class RunTotals(_Model):

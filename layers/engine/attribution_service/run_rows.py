@@ -49,9 +49,10 @@ class RunRows:
         """The run records of a store."""
         return cls(store.verdicts, clock)
 
-    def begin(self, run_id: str, *, source: str = "", runner: str = "") -> RunRecord:
-        """Note that a run begins. One that began before goes on, by ``runner`` if given; its start stays."""
-        record = RunRecord(run_id=run_id, started_at=rfc3339(self.clock()), source=source, runner=runner)
+    def begin(self, run_id: str, *, source: str = "", runner: str = "", again: bool = False) -> RunRecord:
+        """Note that a run begins. One that began before goes on, by ``runner`` if given; start and ``again`` stay."""
+        now = rfc3339(self.clock())
+        record = RunRecord(run_id=run_id, started_at=now, source=source, runner=runner, again=again)
         with suppress(ItemExistsError):
             self.table.put(self._item(record, _pk(run_id), _RECORD), if_absent=True)
         found = self.record(run_id)

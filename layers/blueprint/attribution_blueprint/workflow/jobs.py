@@ -128,7 +128,7 @@ def discover_fleet(host: WorkflowHost, request: FleetRequest, execution: str) ->
     """Keep every context that the adapter finds and list them; ``DiscoveryError``."""
     run_id = request.run_id or execution
     asked = f"{request.adapter} {json.dumps(request.query)}"
-    started = host.rows.begin(run_id, source=asked, runner=execution).started_at
+    started = host.rows.begin(run_id, source=asked, runner=execution, again=request.again).started_at
     contexts = _discovered(host.configuration(), request.adapter, request.query)
     objects = host.service.store.objects
 

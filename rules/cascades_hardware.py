@@ -6,6 +6,8 @@ only where their rank alone would not settle the matter, or where the chain woul
 
 from __future__ import annotations
 
+from common.machine_faults import CUDA_COMPLAINTS
+
 from attribution_lib.rule_api import Outcome, RefinerPriority, cascade, outcomes, ranks, sxid, xid
 
 AUTHOR = "attribution maintainers"
@@ -17,22 +19,6 @@ NVSWITCH = sxid(*range(10_000, 30_000))
 NVLINK_FAULTS = xid(74, 136, 144, 145, 146, 149, 150, 173)
 GPU_PARTS = outcomes(Outcome.GPU_HARDWARE, Outcome.GPU_MEMORY, Outcome.NVLINK, Outcome.PCIE, Outcome.POWER_THERMAL)
 GPU_COMPLAINTS = xid(8, 11, 13, 25, 31, 32, 39, 40, 41, 46, 60, 61, 69, 80, 108, 109, 119, 120, 137)
-CUDA_COMPLAINTS = (
-    "cudaErrorLaunchFailure",
-    "cudaErrorLaunchTimeout",
-    "cudaErrorUnknown",
-    "cudaErrorNoDevice",
-    "cudaErrorDevicesUnavailable",
-    "cudaErrorIllegalInstruction",
-    "cudaErrorHardwareStackError",
-    "cudaErrorInvalidPc",
-    "CUDA initialisation failed",
-    "CUDA error of unclear domain",
-    "GPU library call failed",
-    "GPU library did not start",
-    "NCCL Cuda failure",
-    "AMD GPU hang",
-)
 FOUND_BROKEN = (
     "DCGM: GPU anomaly",
     "DCGM: GPU memory fault",

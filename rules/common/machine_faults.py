@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from attribution_lib.rule_api import Event, EventStream, GeneratedSymptomRegistry
 
-__all__ = ["FAULTS", "PROGRAM_ONLY", "Beside", "Met", "SignsOfFaults", "is_machine_fault"]
+__all__ = ["CUDA_COMPLAINTS", "FAULTS", "PROGRAM_ONLY", "Beside", "Met", "SignsOfFaults", "is_machine_fault"]
 
 FAULTS = (
     outcomes(Outcome.GPU_HARDWARE, Outcome.GPU_MEMORY, Outcome.NVLINK, Outcome.PCIE, Outcome.POWER_THERMAL),
@@ -89,22 +89,24 @@ _ACCOMPANIMENTS = frozenset(
     }
 )
 """What is printed about a program that ended, whatever ended it."""
-_DIRECT = (
-    outcomes(Outcome.APPLICATION_GPU_FAULT),
-    "Bus error",
+CUDA_COMPLAINTS = (
+    "AMD GPU hang",
     "CUDA error of unclear domain",
     "CUDA initialisation failed",
     "GPU library call failed",
+    "GPU library did not start",
     "NCCL Cuda failure",
-    "Segmentation fault",
     "cudaErrorDevicesUnavailable",
     "cudaErrorHardwareStackError",
     "cudaErrorIllegalInstruction",
-    "cudaErrorInvalidDevice",
     "cudaErrorInvalidPc",
+    "cudaErrorLaunchFailure",
+    "cudaErrorLaunchTimeout",
     "cudaErrorNoDevice",
     "cudaErrorUnknown",
 )
+"""Errors of CUDA calls that a broken GPU and a broken program bring about alike."""
+_DIRECT = (*CUDA_COMPLAINTS, outcomes(Outcome.APPLICATION_GPU_FAULT), "Bus error", "cudaErrorInvalidDevice")
 """What a program prints that itself met a fault of its GPU or host, and never because a peer of it ended."""
 _NEVER = -math.inf
 _ALWAYS = -(2.0**63)
@@ -138,13 +140,19 @@ class SignsOfFaults:
         names = [name for name in sorted(stream.symptoms()) if _is_sign(name, registry) and name not in own]
         lists = stream.lists(symptom=names, source=Source.APPLOG, type=EventType.BAD_NODE, active=False)
         signs = [event for events in lists for event in events if event.state == "active" or event.explained_by]
-        self._direct = max((_end(sign) for sign in signs if sign.symptom in direct), default=_NEVER)
+        self._direct_signs = [event for event in signs if event.symptom in direct]
+        self._direct = max(map(_end, self._direct_signs), default=_NEVER)
         self._others = [event for event in signs if event.symptom not in direct]
         self._by_time = _Earliest((_end(sign), sign.first[0]) for sign in signs if sign.first[0] is not None)
         self._by_line = {
             place: _Earliest((_end(sign), sign.first[2] or 0) for sign in inside)
             for place, inside in _by_stream(signs).items()
         }
+
+    def direct_beside(self, faults: Iterable[Event]) -> bool:
+        """Whether the program itself met a fault, on another line than the messages that ``faults`` were read from."""
+        lines = {(event.source, *event.first[1:]) for event in faults}
+        return any((sign.source, *sign.first[1:]) not in lines for sign in self._direct_signs)
 
     def lead_to(self, error: Event, fault: Event) -> bool:
         """Whether a sign of the fault stands before an error, in time or in its stream."""

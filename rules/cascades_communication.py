@@ -160,7 +160,12 @@ cascade(
     author=AUTHOR,
     docs="An adapter that did not start, or left the bus, is why the communication library finds no network to use.",
     causes=["NIC does not start", "NIC gone from the bus", "NIC firmware dead", "EFA adapter does not answer"],
-    consequences=["NCCL network plugin missing", "NCCL invalid NIC selection", "OFI plugin cannot start"],
+    consequences=[
+        "NCCL network plugin missing",
+        "NCCL invalid NIC selection",
+        "No RDMA device on the node",
+        "OFI plugin cannot start",
+    ],
     scope=CascadeScope.JOB,
     order=Order.ANY,
     priority=RefinerPriority.FINAL + 215,

@@ -114,7 +114,12 @@ cascade(
     docs="""Without its system processor a GPU cannot be initialised or used: RPC timeouts, a failed
     RmInitAdapter and the program's `no device` follow.""",
     causes=[xid(119, 120), "GSP firmware fault"],
-    consequences=["GPU does not initialise", "GPU needs a reset", "GPUs not usable by the driver"],
+    consequences=[
+        "GPU does not answer nvidia-smi",
+        "GPU does not initialise",
+        "GPU needs a reset",
+        "GPUs not usable by the driver",
+    ],
     scope="node",
     slack=MINUTE,
     within=HOUR,

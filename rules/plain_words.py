@@ -61,6 +61,7 @@ _KINDS = {
         r"|environment variable \S+ (?:is |was )?(?:not set|missing|undefined|required)"
         r"|no (?:api key|credentials?|token) (?:found|provided|given|configured)"
         r"|(?:the )?(?:[\w.-]+ ){0,4}(?:api key|credentials?|token),? (?:but none was found|not provided|is missing)"
+        r"|[^\n]{1,200}: no such file or directory$"
         r"|permission denied(?:$| while| for| when)"
     ),
     SETTING: (
@@ -132,7 +133,8 @@ _STATED = (
 """Ends of statements whose topic other words of the line name."""
 _READERS = {symptom: re.compile(f"{_START}(?:{words})", re.IGNORECASE) for symptom, words in _KINDS.items()}
 _NO_FAILURE = re.compile(
-    r"\b(?:WARN(?:ING)?|INFO|DEBUG|NOTICE|TRACE)\b|\b[Ww]arning\b|: [WI] |\[[WI]\d|\b[WI]\d{4} \d\d:|\bspank\b"
+    r"\b(?:WARN(?:ING)?|INFO|DEBUG|NOTICE|TRACE)\b|\b[Ww]arning\b|: [WI] |\[[WI]\d|\b[WI]\d{4} \d\d:"
+    r"|\bspank\b|\bslurm(?:stepd|d|ctld)\b|\bpyxis\b|\bcontainerd\b|\brunc\b|\bkubelet\b"
     r"|level=(?:info|warn|debug)|\"(?:info|warn(?:ing)?|debug)\""
     r"|(?i:\bdefault|\bskip|\bignor|\bcreat|\bdownload|\bfall(?:ing)? ?back|\boptional\b|\bfrom scratch\b|\bretry"
     r"|\binstead\b|\bcontinu|\bcache\b|\bmay\b|\bmight\b|\bif\b|\bto avoid\b)"
@@ -156,7 +158,7 @@ _TOPICS = {
         SETTING: r"\b(?:arguments?|options?|config\w*|ya?ml|hyper-?parameters?|parameters?|flags?|learning[ _]rate"
         r"|batch[ _]size|sequences?|(?:prompt|context) length|layers?|hidden size|precision|max_\w+|num_\w+"
         r"|classes|tokenizer|vocab\w*"
-        r"|models?|schedule"
+        r"|models?|profiles?|schedule"
         r"|optimizer|usage)\b",
         CODE: r"\b(?:tensors?|shapes?|dimensions?|modules?|import\w*|packages?|plugins?|callbacks?|division by zero"
         r"|stack overflow|assert\w*|nan|loss|gradients?|index out of|null pointer|undefined|user code)\b",

@@ -67,8 +67,9 @@ def switch_or_fabric(context: RefinerContext) -> None:
     """What the links hang on broke, was restarted or was reconfigured: no line says which, so the outcome is open."""
     choice = context.choice
     if choice is not None and choice.root is not None and choice.root.symptom == LOST_TOGETHER:
-        context.set_outcome(Outcome.AMBIGUOUS, "most nodes lost links within a minute: the switch or fabric is suspect")
-        choice.confidence = Confidence.LOW
+        reason = "no line says what the links hang on, a switch or a fabric, and what became of it"
+        context.set_outcome(Outcome.AMBIGUOUS, reason)
+        choice.lower(Confidence.LOW, reason)
 
 
 def _together(losses: Iterable[Event]) -> list[Event]:

@@ -41,7 +41,7 @@ def fault_not_met(context: RefinerContext) -> None:
     for error in errors if signs is not None else ():
         beside = signs.beside(error)
         missed = [fault for fault in faults if beside.met(fault) is Met.NO]
-        context.event_stream.demote_all(missed, by="FaultNotMet", explained_by=error, uncertain=True)
+        context.event_stream.demote_all(missed, by="FaultNotMet", uncertain=True)
 
 
 @refiner_def(
@@ -59,8 +59,9 @@ def fault_perhaps_met(context: RefinerContext) -> None:
     signs = SignsOfFaults(context.event_stream, context.registry) if errors else None
     for error in errors if signs is not None else ():
         if signs.beside(error).met(choice.root) is Met.PERHAPS:
-            context.set_outcome(Outcome.AMBIGUOUS, f"{error.symptom} ends a program as well, and no fault causes it")
-            choice.confidence = Confidence.LOW
+            reason = f"{error.symptom} ends a program as well, and no fault of a machine brings it about"
+            context.set_outcome(Outcome.AMBIGUOUS, reason)
+            choice.lower(Confidence.LOW, reason)
             return
 
 

@@ -21,10 +21,10 @@ __all__ = ["export"]
 @click.argument("target", metavar="TARGET.db", type=click.Path(path_type=Path))
 @click.option("--data", type=click.Path(path_type=Path), help="Folder that serve or fleet start was given.")
 def export(target: Path, data: Path | None) -> None:
-    """Copy sessions, verdicts, runs and judgements of a local store into tables of a SQLite file.
+    """Copy what a local store keeps into tables of a SQLite file.
 
-    One column an attribute; tables that are there are replaced. The service may go on meanwhile. Exit status 2 when
-    there is no store, or the target cannot be written.
+    Sessions, batches, verdicts, nodes, judgements and runs; one column an attribute. Tables that are there are replaced.
+    The service may go on meanwhile. Exit status 2 when there is no store, or the target cannot be written.
     """
     try:
         counts = _copied(data or data_folder(), target)

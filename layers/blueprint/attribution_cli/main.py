@@ -28,7 +28,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("config", "attribution_cli.config:config", "Check the configuration, and show it."),
     ("serve", "attribution_cli.serve:serve", "Serve the v2 API and the dashboard on this machine."),
     ("keep", "attribution_cli.keep:keep", "Store the verdict of an open session, for the dashboard and queries."),
-    ("export", "attribution_cli.export:export", "Copy what the service keeps into tables for SQL tools."),
+    ("export", "attribution_cli.export:export", "Copy what a local store keeps into tables of a SQLite file."),
     (
         "replay",
         "attribution_cli.replay:replay_command",

@@ -176,6 +176,7 @@ cascade(
     causes=(
         "Disk quota exceeded",
         "No space left on device",
+        "Node-local disk full for the program",
         "Stale file handle",
         "File system connection lost",
         "I/O error reported to the program",

@@ -64,7 +64,7 @@ cascade(
     "FullDiskExplainsContainer",
     author=AUTHOR,
     docs="A hook, import or run time that cannot write for a full disk or quota only reports that it failed.",
-    causes=["No space left on device", "Disk quota exceeded"],
+    causes=["No space left on device", "Node-local disk full for the program", "Disk quota exceeded"],
     consequences=["Container run time failed", *START_ECHOES],
     scope=CascadeScope.JOB,
     order=Order.BEFORE,

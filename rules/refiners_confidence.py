@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from attribution_lib.rule_api import (
     Confidence,
     Outcome,
@@ -17,6 +19,9 @@ from attribution_lib.rule_api import (
 AUTHOR = "attribution maintainers"
 _ILLEGAL_ADDRESS = "cudaErrorIllegalAddress"
 _LAUNCH_FAILURE = "cudaErrorLaunchFailure"
+_NO_SPACE = "No space left on device"
+_HELD_AT_START = "GPU memory held by another process at start"
+_PATH = re.compile(r"(?:^|[\s'\"(=:`])/\w")
 
 
 @refiner_def(
@@ -32,6 +37,23 @@ def illegal_address_without_its_xid(context: RefinerContext) -> None:
         return
     choice.lower(Confidence.MEDIUM, "no XID 31 or 13 of the kernel log confirms it")
     choice.wanted.append(Source.SYSLOG)
+
+
+@refiner_def(
+    "ResourceOfWhomIsNotSaid",
+    author=AUTHOR,
+    priority=RefinerPriority.POST_OUTCOME,
+    symptoms=(_NO_SPACE, _HELD_AT_START),
+)
+def resource_of_whom_is_not_said(context: RefinerContext) -> None:
+    """A disk without a name may be the node's own, and who holds a GPU before the job begins may be somebody else."""
+    choice = context.choice
+    if choice is None or choice.root is None:
+        return
+    if choice.root.symptom == _HELD_AT_START:
+        choice.lower(Confidence.MEDIUM, "the process that holds the GPU may be another job's")
+    elif choice.root.symptom == _NO_SPACE and not _PATH.search(choice.root.datum):
+        choice.lower(Confidence.MEDIUM, "the line does not say which disk is full")
 
 
 @refiner_def(

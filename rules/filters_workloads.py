@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _UNKNOWN_ID = re.compile(r"local$|window-|[0-9a-f]{8}-[0-9a-f]{4}-", re.IGNORECASE)
 """Ids that no pod's name holds: of evidence without a job, of a time window, and UUIDs."""
-_POD = re.compile(r"(?:^|\s)[Pp]ods?/(?:[\w-]+/)?([\w.-]+)")
+_POD = re.compile(r"(?:^|[\s{])[Pp]ods?(?:/|=\"?)(?:[\w-]+/)?([\w.-]+)")
 _OF_ITS_SET = re.compile(r"-(?:\d+|[0-9a-z]{5})$")
 """What a controller adds to the name of each pod of one set."""
 

@@ -23,10 +23,13 @@ $(STAMP): pyproject.toml
 install: $(STAMP) ## install the product and its tools into .venv
 
 demo: $(STAMP) ## run all samples end to end into a SQLite database and show the verdicts
+	mkdir -p build/demo
 	$(BIN)/attribution run --configs samples/configs \
 		--connector attribution data build/demo/store \
 		--connector output db sqlite path build/demo/attributions.db \
-		--connector output table stdout format table
+		--connector output table stdout format table > build/demo/verdicts.txt
+	tail -n 20 build/demo/verdicts.txt | cut -c -160
+	@echo "The rows of all samples are in build/demo/verdicts.txt; three verdicts whole:"
 	$(BIN)/attribution explain $(DEMO)
 
 lint: $(STAMP) ## formatting, lint, types, import direction, file sizes, rules

@@ -47,7 +47,7 @@ def test_files_that_name_one_sink_share_it_and_each_verdict_shows_once(tmp_path:
     found = CliRunner().invoke(main, ["run", "--configs", *files, *one])
     assert found.exit_code == 0, found.output
     assert len(runs_in(tmp_path / "v.db")) == 2
-    assert [found.output.count(f"job-{name}") for name in ("a", "b")] == [1, 1]
+    assert [found.output.count(f"site default:job-{name}:0") for name in ("a", "b")] == [1, 1]
 
 
 def test_standard_output_carries_verdicts_alone(tmp_path: Path) -> None:

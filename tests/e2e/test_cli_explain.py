@@ -106,6 +106,22 @@ def test_a_narrow_terminal_still_shows_the_verdict(case: Path, columns: int) -> 
     assert "2026-07-01T09:02:41  node07\n" in page
 
 
+@pytest.mark.parametrize("columns", [72, 80, 100])
+def test_names_of_symptoms_are_not_broken_in_the_story(tmp_path: Path, columns: int) -> None:
+    sxid = "nvidia-nvswitch1: SXid (PCI:0000:ab:00.0): 24007, Severity 1 Engine instance 12 Sub-engine instance 00"
+    (tmp_path / "syslog.log").write_text(f"Jul  1 09:02:40 node07 kernel: {sxid}\n{XID}\n")
+    page = explain("syslog.log", "--nodes", "node07,node08", columns=columns).stdout
+    story = page.partition("What happened")[2].partition("All that")[0]
+    assert "SXID-24007-NPORT_SOURCETRACK_SOURCETRACK_TIME_OUT_ERR" in story
+
+
+def test_the_schedulers_state_is_told_once(log: Path) -> None:
+    for state in ("TIMEOUT", "PREEMPTED", "CANCELLED by 1000", "NODE_FAIL", "OUT_OF_MEMORY"):
+        found = verdict(log, "--state", state)
+        symptoms = [row["symptom"] for row in found["chain"]]
+        assert len(symptoms) == len(set(symptoms))
+
+
 def test_the_page_says_what_could_not_count(log: Path) -> None:
     log.write_text(f"2026-07-01 08:00:00 {OOM}\n{'x' * 2_000_000}\n", encoding="utf-8")
     page = explain(log, "--start", "2026-07-02T00:00:00Z").stdout

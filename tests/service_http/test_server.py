@@ -110,6 +110,8 @@ def test_an_observation_far_over_the_limit_names_the_upload_route(api: Api) -> N
     api.open()
     refused = api("POST", f"{SESSION}/observation", b"x" * (11 << 20), Content_Type="application/json")
     assert (refused.status, refused.json["upload"]) == (413, "POST /v2/attributor/{id}/observation/upload")
+    over = api("POST", f"{SESSION}/observation", b"x" * (9 << 20), Content_Type="application/json")
+    assert refused.json["limit"] == over.json["limit"] == 4_500_000
 
 
 def test_a_client_that_goes_away_leaves_no_trace_on_the_screen(api: Api, capfd: pytest.CaptureFixture[str]) -> None:

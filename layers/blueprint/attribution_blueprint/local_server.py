@@ -24,6 +24,7 @@ from attribution_blueprint.bounded import Bounded
 from attribution_blueprint.gateway import Answer, Request, answer_problem, is_page
 from attribution_service.deliver import UPLOAD_ROUTE_HINT
 from attribution_service.errors import ForbiddenError, NotFoundError, ServiceError, TooLargeError
+from attribution_service.settings import ServiceLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Guard", "LocalServer", "is_loopback"]
 
 _MAX_BODY = 10 << 20
-"""What the gateway takes; the service's own limit is lower and says more."""
+"""What the gateway takes. A refusal names the service's own limit: what is under this may be over that."""
+_SERVED = ServiceLimits().request_bytes
 _DRAINED = 64 << 20
 """A refused body is read up to this, so that the client gets to read the refusal."""
 _IDLE_SECONDS = 75
@@ -220,7 +222,7 @@ class _Connection(BaseHTTPRequestHandler):
         if int(length) > _MAX_BODY:
             self._discard(int(length))
             hint = {"upload": UPLOAD_ROUTE_HINT} if self.path.endswith("/observation") else {}
-            return answer_problem(TooLargeError(f"the body has {length} bytes", limit=_MAX_BODY, **hint))
+            return answer_problem(TooLargeError(f"the body has {length} bytes", limit=_SERVED, **hint))
         return self._dispatch(server, self.rfile.read(int(length)))
 
     def _dispatch(self, server: LocalServer, body: bytes) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
@@ -68,7 +69,9 @@ class RunView:
             self._out.print(shown(f"{orchestrator.configuration.address}: {_counts(stats)}"))
         for sink in orchestrator.sinks.values():
             if isinstance(sink, StdoutSink):
-                self._rows += [(verdict.attributor_id, verdict) for verdict in sink.rows]
+                alone = self._many and len(sink.rows) == 1  # a file a job: it is named after what it is about
+                name = f"{PurePath(orchestrator.configuration.address).stem} " if alone else ""
+                self._rows += [(f"{name}{verdict.attributor_id}", verdict) for verdict in sink.rows]
                 sink.rows.clear()  # the next configuration may write to the same sink
 
     def conclude(self) -> None:

@@ -33,6 +33,8 @@ _CHAIN_ROWS = 16
 _LINE_SHOWN = 600
 """Characters of the root line; --json has all of it."""
 _TABLE_WIDTH = 70
+_BESIDE = 25
+"""Columns of a table's time, its gaps and the mark of the root."""
 _MIN_WIDTH = 40
 """A terminal narrower than this wraps by itself; a width of nothing would show nothing."""
 _PIPED_WIDTH = 160
@@ -62,7 +64,7 @@ _LOST_NODE = "a lost node; no part of it is named"
 def print_verdict(verdict: EnrichedVerdict, case: str) -> None:
     """Print one verdict for people."""
     console = _console()
-    console.print(Group(*_parts(verdict, case, narrow=console.width < _TABLE_WIDTH)))
+    console.print(Group(*_parts(verdict, case, console.width)))
 
 
 def print_table(rows: Sequence[tuple[str, EnrichedVerdict]]) -> None:
@@ -105,7 +107,7 @@ def headline(verdict: EnrichedVerdict) -> str:
     return f"{state} · {domain} · {what} (confidence {sure})"
 
 
-def _parts(verdict: EnrichedVerdict, case: str, *, narrow: bool) -> list[RenderableType]:
+def _parts(verdict: EnrichedVerdict, case: str, width: int) -> list[RenderableType]:
     style = _STYLES[verdict.sub_domain.value]
     job = verdict.job
     facts = [f"job {job['job_id']}", f"state {job['state'] or 'unknown'}"]
@@ -123,7 +125,7 @@ def _parts(verdict: EnrichedVerdict, case: str, *, narrow: bool) -> list[Rendera
     parts: list[RenderableType] = [Panel(head, title=title, title_align="left", border_style=style)]
     parts += _root(verdict)
     parts += _nodes(verdict)
-    parts += _chain(verdict, narrow=narrow)
+    parts += _chain(verdict, width)
     parts += _alternatives(verdict)
     parts += coverage(verdict)
     return parts
@@ -181,16 +183,23 @@ def _nodes(verdict: EnrichedVerdict) -> list[RenderableType]:
     return [Text("Bad nodes", style="bold"), indented(lines)]
 
 
-def _chain(verdict: EnrichedVerdict, *, narrow: bool) -> list[RenderableType]:
+def _chain(verdict: EnrichedVerdict, width: int) -> list[RenderableType]:
     if not verdict.chain:
         return []
     rows = _told(verdict.chain)
     parts: list[RenderableType] = [Text("What happened, in time order", style="bold")]
-    parts += [_as_lines(rows, verdict)] if narrow else [_as_table(rows, verdict)]
+    parts += [_as_lines(rows, verdict)] if width < _width_for(rows) else [_as_table(rows, verdict)]
     if len(verdict.chain) > len(rows):
         more = len(verdict.chain) - len(rows)
         parts.append(indented(Text(f"and {counted(more, 'step')} more (--json shows all)", style="dim")))
     return parts
+
+
+def _width_for(rows: Sequence[ChainRow]) -> int:
+    """Columns of a table in which no name of a symptom is broken."""
+    where = max(len(_where(row)) for row in rows)
+    names = [word for row in rows for word in f"{row.symptom} {row.explained_by or ''}".split()]
+    return max(_TABLE_WIDTH, _BESIDE + where + max(map(len, names), default=0))
 
 
 def _as_table(rows: Sequence[ChainRow], verdict: EnrichedVerdict) -> Table:

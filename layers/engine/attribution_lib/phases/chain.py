@@ -71,8 +71,17 @@ def story(stream: EventStream, root: Event | None) -> list[Telling]:
         lists = groups.setdefault(of_root, [])
         if not any(root in events for events in lists):
             lists.append([root])
-    told = [_telling(lists, root, holds_root=fate == of_root) for fate, lists in groups.items()]
+    told = [
+        _telling(lists, root, holds_root=fate == of_root) for fate, lists in groups.items() if not _said(fate, groups)
+    ]
     return sorted(told, key=lambda one: event_order(one.head))
+
+
+def _said(fate: _Fate, groups: Collection[_Fate]) -> bool:
+    """Whether this is the scheduler's state, and the ending that follows from it is told under the same name."""
+    symptom, source, state, event_type, *rest = fate
+    state_only = event_type == EventType.SCHEDULER_STATE
+    return state_only and (symptom, source, state, EventType.JOB_STOP.value, *rest) in groups
 
 
 def _by_fate(events: Sequence[Event]) -> Mapping[_Fate, Sequence[Event]]:

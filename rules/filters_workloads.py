@@ -27,12 +27,12 @@ def other_workloads(context: FilterContext) -> None:
     job, stream = context.job, context.event_stream
     if not job.job_id or (_UNKNOWN_ID.match(job.job_id) and not job.name):
         return
-    events = stream.events(source="scheduler")
-    told = [(event, _objects_of(event)) for event in events]
+    events = [event for events in stream.lists(source="scheduler") for event in events]
+    told = [(event, names) for event in events if (names := _objects_of(event))]
     shared = any(_is_ours(name, job) for _, names in told for name in names)
     for event, names in told:
         named = shared or event.payload.get("workload")
-        if not named or not names or any(_is_ours(name, job) for name in names):
+        if not named or any(_is_ours(name, job) for name in names):
             continue
         if event.event_type == EventType.JOB_STOP:
             stream.discard(event, by="OtherWorkloads")
@@ -45,7 +45,7 @@ def _objects_of(event: Event) -> set[str]:
     named = event.payload.get("workload")
     if named:
         return {str(named)}
-    lines = {event.datum, *(sample.datum for sample in event.samples)}
+    lines = {line for line in (event.datum, *(sample.datum for sample in event.samples)) if "od" in line}
     return {found[1] for line in lines if (found := _POD.search(line))}
 
 

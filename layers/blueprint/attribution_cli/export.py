@@ -23,8 +23,8 @@ __all__ = ["export"]
 def export(target: Path, data: Path | None) -> None:
     """Copy what a local store keeps into tables of a SQLite file.
 
-    Sessions, batches, verdicts, nodes, judgements and runs; one column an attribute. Tables that are there are replaced.
-    The service may go on meanwhile. Exit status 2 when there is no store, or the target cannot be written.
+    Sessions, batches, verdicts, nodes, judgements and runs; one column an attribute. Tables that are there are
+    replaced. The service may go on meanwhile. Exit status 2 when there is no store, or the target cannot be written.
     """
     try:
         counts = _copied(data or data_folder(), target)

@@ -20,9 +20,9 @@ __all__ = ["Confirm", "compile_confirm", "superset"]
 _BEFORE = 8 << 10
 _AFTER = 16 << 10
 _MAX_CAPTURE = 8 << 10
-_MEMORY = ((0, 256 << 10), (300, 1 << 20), (1_000, 2 << 20))
+_MEMORY = ((0, 256 << 10), (150, 1 << 20), (1_000, 4 << 20), (3_000, 8 << 20))
 """(instructions, bytes): what RE2 may keep its states in. Hostile text could fill that of every pattern at once, but
-with room for fewer than some ten states RE2 falls back to a way that takes hundreds of times as long."""
+with room for fewer than some ten states, or for fewer than everyday lines need, RE2 takes hundreds of times as long."""
 _LARGE_MEMORY = 8 << 20
 """For a pattern that does not compile in less."""
 

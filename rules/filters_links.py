@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from attribution_lib.rule_api import (
     Confidence,
-    EventType,
     FilterPriority,
     Outcome,
     RefinerPriority,
@@ -45,21 +45,19 @@ def links_lost_together(context: FilterContext) -> None:
     its operators take down loses its links for that reason and does not count.
     """
     stream = context.event_stream
+    losses = [event for event in stream.bad(LOSSES) if event.node is not None]
+    if len({event.node for event in losses}) < _MANY_NODES:
+        return
     taken = {event.node for event in stream.bad(context.registry.resolve([outcomes(Outcome.MAINTENANCE)]))}
-    losses = [event for event in stream.bad(LOSSES) if event.node is not None and event.node not in taken]
+    together = _together(event for event in losses if event.node not in taken)
     nodes = frozenset(context.job.nodes) or frozenset(event.node for event in stream if event.node is not None)
-    together = _together(losses)
     if len({event.node for event in together}) < max(_MANY_NODES, len(nodes) // 2 + 1):
         return
-    for event in together:
-        lost = stream.emit(
-            event_type=EventType.BAD_NODE,
-            rule="LinksLostTogether",
-            derived_from=event,
-            symptom=LOST_TOGETHER,
-            payload=event.payload,
-        )
-        stream.discard(event, by="LinksLostTogether", explained_by=lost)
+    by = "LinksLostTogether"
+    found = [replace(event, rule=by, symptom=LOST_TOGETHER, derived_from=event.rule) for event in together]
+    for event, lost in zip(together, found, strict=True):
+        stream.discard(event, by=by, explained_by=lost)
+    stream.add_all(found)
 
 
 @refiner_def("SwitchOrFabric", AUTHOR, priority=RefinerPriority.POST_OUTCOME, symptoms=[LOST_TOGETHER])

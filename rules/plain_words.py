@@ -86,6 +86,7 @@ _KINDS = {
         r"|example|row|line"
         r"|json|header|block|archive|video|audio)"
         r"|(?:data|data ?set|batch) (?:loading|reading|preprocessing|preparation|processing|tokenization) failed"
+        r"|hdf5-diag: error detected|netcdf: \w+ error|libpng error: \w"
         r"|no (?:training |validation |valid )?(?:data|samples|examples|images|records) (?:were |was )?"
         r"(?:found|available|left)|nothing to train on"
     ),

@@ -24,9 +24,9 @@ from attribution_lib.rule_api import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from attribution_lib.rule_api import FilterContext, JobIdentity, RefinerContext
+    from attribution_lib.rule_api import Event, FilterContext, JobIdentity, RefinerContext
 
 MISSING = "Missing input, in plain words"
 SETTING = "Refused setting, in plain words"
@@ -168,6 +168,8 @@ _TOPICS = {
 _PLACE = re.compile(r"\S*/\S*|\b\w+(?:::\w+)+:?|\b[\w.-]+\.(?:py|cc|cpp|cu|h|rs|go):\d+\S*")
 """Paths and places in source code: their words are names."""
 _LEVEL = re.compile(r"\b(?i:error|critical|fatal)\b\]?")
+_KILLED = re.compile(r"^\d*:(?:9|15)$|^(?:137|143)(?::0)?$|^-(?:9|15)\b")
+"""Exit codes of a process that was ended from outside: its own words hardly say why, unless they speak of memory."""
 _WORDS = 200
 
 
@@ -217,21 +219,35 @@ def plain_words_of_last_resort(context: FilterContext) -> None:
 
     Without one, the first error line does whose words are of the program's own things.
     """
-    if not is_unread(context):
-        return
-    stream, by = context.event_stream, "PlainWordsOfLastResort"
-    facts = [event for event in stream.events(type=EventType.JOB_INFO) if event.payload.get("kind") == PLAIN_WORDS]
-    said = [event for event in facts if not _NO_FAILURE.search(event.datum)]
-    if said:
-        stated = earliest(said)
-        about = str(stated.payload["about"])
-        stream.emit(event_type=EventType.BAD_NODE, rule=by, derived_from=stated, symptom=about)
-        return
-    errors = [event for event in unread_error_lines(context) if not _NO_FAILURE.search(event.datum)]
-    first = earliest(errors) if errors else None
-    symptom = topic_of(_LEVEL.split(first.datum, maxsplit=1)[-1]) if first is not None else None
-    if first is not None and symptom is not None:
-        stream.emit(event_type=EventType.BAD_NODE, rule=by, derived_from=first, symptom=symptom)
+    stated = _stated(context) if is_unread(context) else None
+    if stated is not None:
+        event, symptom = stated
+        by = "PlainWordsOfLastResort"
+        context.event_stream.emit(event_type=EventType.BAD_NODE, rule=by, derived_from=event, symptom=symptom)
+
+
+def _stated(context: FilterContext) -> tuple[Event, str] | None:
+    """The line that states the failure, and what it is about."""
+    infos = context.event_stream.events(type=EventType.JOB_INFO)
+    steps = [event for event in infos if event.payload.get("kind") == "progress"]
+    facts = [event for event in infos if event.payload.get("kind") == PLAIN_WORDS and _counts(event, steps)]
+    if _KILLED.search(context.job.exit_code):
+        facts = [event for event in facts if event.payload["about"] in (HOST_MEMORY, GPU_MEMORY)]
+        return (earliest(facts), str(earliest(facts).payload["about"])) if facts else None
+    if facts:
+        said = earliest([event for event in facts if _LEVEL.search(event.datum)] or facts)
+        return said, str(said.payload["about"])
+    errors = [event for event in unread_error_lines(context) if _counts(event, steps)]
+    symptom = topic_of(_LEVEL.split(earliest(errors).datum, maxsplit=1)[-1]) if errors else None
+    return (earliest(errors), symptom) if symptom is not None else None
+
+
+def _counts(event: Event, steps: Iterable[Event]) -> bool:
+    """Whether the line states a failure, and no step of the training stands behind it."""
+    if _NO_FAILURE.search(event.datum):
+        return False
+    stream, line = event.last.stream, event.last.line_num or 0
+    return not any(step.last.stream == stream and (step.last.line_num or 0) > line for step in steps)
 
 
 @refiner_def(

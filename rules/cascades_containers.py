@@ -141,7 +141,7 @@ cascade(
     "FullNodeDiskExplainsPrograms",
     author=AUTHOR,
     docs="On a node whose own disk is full, shells, scripts and programs cannot write and do not find their files.",
-    causes=["Disk of the node itself is full"],
+    causes=["Disk of the node itself is full", "Thin pool of the node is full"],
     consequences=["No space left on device", "Container storage of the node not usable", *MISSING_FILES],
     scope=CascadeScope.JOB,
     order=Order.ANY,

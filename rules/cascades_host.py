@@ -135,6 +135,23 @@ cascade(
     priority=RefinerPriority.SCRUB + 5,  # before the disk explains what programs met
 )
 cascade(
+    "FullThinPoolBelowFileSystems",
+    author=AUTHOR,
+    docs="A thin pool without free blocks fails the writes of the file systems above it: no disk broke.",
+    causes=["Thin pool of the node is full"],
+    consequences=[
+        "Buffer I/O error",
+        "File system error on a local disk",
+        "File system remounted read-only",
+        "Superblock cannot be written",
+        "XFS shut down",
+    ],
+    scope="node",
+    order="any",
+    within=HOUR,
+    priority=RefinerPriority.SCRUB + 6,  # before the disk explains what programs met
+)
+cascade(
     "StuckOnStorageOrDriver",
     author=AUTHOR,
     docs="A task that hangs in the kernel waits for what failed: a storage service, the GPU driver.",

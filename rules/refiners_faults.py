@@ -37,8 +37,10 @@ def fault_not_met(context: RefinerContext) -> None:
         return
     errors = _own_errors(context)
     faults = _faults(context) if errors else []
-    signs = SignsOfFaults(context.event_stream, context.registry) if faults else None
-    for error in errors if signs is not None else ():
+    if not faults:
+        return
+    signs = SignsOfFaults(context.event_stream, context.registry)
+    for error in errors:
         beside = signs.beside(error)
         missed = [fault for fault in faults if beside.met(fault) is Met.NO]
         context.event_stream.demote_all(missed, by="FaultNotMet", uncertain=True)
@@ -56,8 +58,10 @@ def fault_perhaps_met(context: RefinerContext) -> None:
     if choice is None or choice.root is None or not is_machine_fault(choice.root.symptom, context.registry):
         return
     errors = _own_errors(context) if _ended_by_itself(context) else []
-    signs = SignsOfFaults(context.event_stream, context.registry) if errors else None
-    for error in errors if signs is not None else ():
+    if not errors:
+        return
+    signs = SignsOfFaults(context.event_stream, context.registry)
+    for error in errors:
         if signs.beside(error).met(choice.root) is Met.PERHAPS:
             reason = f"{error.symptom} ends a program as well, and no fault of a machine brings it about"
             context.set_outcome(Outcome.AMBIGUOUS, reason)

@@ -190,7 +190,7 @@ class Beside:
         if max(self.direct, self.ahead) >= since:
             return Met.YES
         timed = started is not None and since != _ALWAYS
-        at_that_time = timed and started >= since
+        at_that_time = timed and started is not None and started >= since
         if self.error.symptom in _SHORTAGES:
             return Met.PERHAPS if at_that_time or not timed else Met.NO
         return Met.PERHAPS if self.after >= since and not at_that_time else Met.NO

@@ -44,6 +44,9 @@ lint: $(STAMP) ## formatting, lint, types, import direction, file sizes, rules
 	$(BIN)/attribution rules docs --check
 	$(BIN)/attribution connectors --docs docs/reference/configuration.md --check
 	$(BIN)/python scripts/write_dashboard_schemas.py --check
+	$(BIN)/python scripts/write_cli_reference.py --check
+	$(BIN)/python scripts/write_how_it_works.py --check
+	$(BIN)/python scripts/third_party_notices.py --check
 
 test: lint ## every test that needs no extra server, a file of them on each processor (WORKERS=0: in one process)
 	$(BIN)/attribution rules test
@@ -63,6 +66,9 @@ docs: $(STAMP) ## write the generated reference pages
 	$(BIN)/attribution connectors --docs docs/reference/configuration.md
 	$(BIN)/python scripts/sample_configs.py
 	$(BIN)/python scripts/write_dashboard_schemas.py
+	$(BIN)/python scripts/write_cli_reference.py
+	$(BIN)/python scripts/write_how_it_works.py
+	$(BIN)/python scripts/third_party_notices.py
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from attribution_lib.rules.engine import RuleEngine
     from attribution_lib.tracing import Trace
     from attribution_service.result import EnrichedVerdict
+    from dashboard.contexts.walkthrough import WalkthroughStep
     from dashboard.site import Sample, Site
 
-__all__ = ["walkthrough_context"]
+__all__ = ["sample_steps", "walkthrough_context"]
 
 _RUN = "walkthrough"
 _SYMPTOMS = 200
@@ -40,9 +41,7 @@ def walkthrough_context(site: Site, slug: str) -> WalkthroughContext:
     if sample is None or engine is None:
         msg = "There is no such sample." if sample is None else "No rules run here to walk through."
         raise NotFoundError(msg)
-    job, observations = sample.load()
-    traced = _traced(job, observations, engine)
-    verdict = _enriched(job, observations, traced)
+    verdict, steps = sample_steps(sample, engine)
     headline = headline_of(verdict)
     symptoms = symptom_entries(verdict.symptoms, engine, _SYMPTOMS)
     return WalkthroughContext(
@@ -51,10 +50,18 @@ def walkthrough_context(site: Site, slug: str) -> WalkthroughContext:
         slug=slug,
         story=sample.story,
         lines=verdict.evidence.lines,
-        steps=steps_of(traced, verdict),
+        steps=steps,
         headline=headline,
         markdown=verdict_markdown(verdict, headline, coverage_of(verdict), symptoms),
     )
+
+
+def sample_steps(sample: Sample, engine: RuleEngine) -> tuple[EnrichedVerdict, tuple[WalkthroughStep, ...]]:
+    """The verdict of a sample, and what each phase of the engine did on the way to it."""
+    job, observations = sample.load()
+    traced = _traced(job, observations, engine)
+    verdict = _enriched(job, observations, traced)
+    return verdict, steps_of(traced, verdict)
 
 
 def _choice(sample: Sample, slug: str) -> WalkthroughSample:

@@ -23,6 +23,7 @@ SOURCES = (
     "pyproject.toml",
     "README.md",
     "LICENSE",
+    "THIRD_PARTY_NOTICES.md",
 )
 PROGRAM = """
 import attribution_lib

@@ -29,6 +29,42 @@ match_re = '''LAMP LIT'''
 emit = { type = "bad_node", symptom = "Lamp lit" }
 """
 """One rule more than the usual ones."""
+NEEDED = """
+[[needed_evidence]]
+name = "applog"
+source = "applog"
+before = 1800
+after = 300
+why = "applog would tell"
+[[needed_evidence]]
+name = "syslog"
+source = "syslog"
+before = 1800
+after = 300
+why = "syslog would tell"
+[[needed_evidence]]
+name = "scheduler"
+source = "scheduler"
+before = 1800
+after = 300
+why = "scheduler would tell"
+[[needed_evidence]]
+name = "node_metrics"
+source = "node_metrics"
+before = 1800
+after = 300
+why = "node_metrics would tell"
+[[needed_evidence]]
+name = "peer gone"
+source = "syslog"
+place = "all"
+before = 1800
+after = 300
+why = "the peer's kernel would tell"
+rest = "this node's kernel would tell too"
+outcomes = ["communication_failure"]
+"""
+"""What verdicts that are not sure ask for."""
 SYMPTOMS = """
 author = "tests"
 [[symptom]]
@@ -150,7 +186,7 @@ emit = {{ type = "{kind}", symptom = "{symptom}" }}
 def engine_of(folder: Path, toml: str = "", python: str = "") -> RuleEngine:
     """An engine over the shared symptoms and extractors plus what a test adds."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "base.toml").write_text(SYMPTOMS + EXTRACTORS, encoding="utf-8")
+    (folder / "base.toml").write_text(SYMPTOMS + NEEDED + EXTRACTORS, encoding="utf-8")
     if toml:
         (folder / "extra.toml").write_text(f'author = "tests"\n{toml}', encoding="utf-8")
     if python:

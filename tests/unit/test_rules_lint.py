@@ -57,6 +57,13 @@ def test_a_bounded_pattern_is_none(tmp_path: Path, match_re: str) -> None:
     assert lint(tmp_path, a_toml=extractor(match_re=match_re), a_test_toml=samples) == [("no-hit", "R")]
 
 
+def test_an_undecided_outcome_that_asks_for_nothing_is_an_issue_where_others_ask(tmp_path: Path) -> None:
+    need = '[[needed_evidence]]\nname = "N"\nsource = "syslog"\nbefore = 1\nafter = 1\nwhy = "it would tell"\n'
+    assert lint(tmp_path, a_toml=extractor() + need) == []
+    issues = lint(tmp_path, a_toml=extractor() + need + 'outcomes = ["communication_failure", "unknown"]\n')
+    assert issues == [("nothing-asked-for", "N")]  # an ambiguous one asks for nothing
+
+
 def test_the_same_pattern_twice_is_an_issue(tmp_path: Path) -> None:
     twin = '[[extractor]]\nname = "T"\nmatch_re = "it is broken"\nemit = { type = "info" }\n'
     found = lint(tmp_path, a_toml=extractor() + twin, a_test_toml=SAMPLES.replace("[[miss", 'also = ["T"]\n[[miss'))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         SymptomDef,
         TextRule,
     )
+    from attribution_lib.rules.needed import NeededDef
     from attribution_lib.rules.registry import SymptomMatcher
     from attribution_lib.rules.tables import TableReader
 
@@ -50,6 +51,7 @@ class Declared:
 
     faults: FaultLog
     symptoms: list[SymptomDef] = field(default_factory=list)
+    needed: list[NeededDef] = field(default_factory=list)
     decoders: dict[str, Callable[[Mapping[str, str]], Mapping[str, str]]] = field(default_factory=dict)
     text_rules: list[TextRule] = field(default_factory=list)
     metric_rules: list[MetricRule] = field(default_factory=list)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         RefinerRule,
         TextRule,
     )
+    from attribution_lib.rules.needed import NeededDef
     from attribution_lib.rules.plan import SourcePlans
     from attribution_lib.rules.registry import GeneratedSymptomRegistry
 
@@ -45,6 +46,8 @@ class RuleEngine:
     digest: str
     plans: SourcePlans
     """What each text source is scanned for, compiled when first needed."""
+    needed: tuple[NeededDef, ...] = ()
+    """Which evidence a verdict that is not sure asks for."""
     deprecated: tuple[Provenance, ...] = ()
     """Rules that are kept for their names and do not run."""
     _by_name: dict[str, AnyRule] = field(default_factory=dict, repr=False)

@@ -19,6 +19,7 @@ from msgspec.msgpack import Decoder, Encoder
 from attribution_lib.kept_files import KeptFiles
 from attribution_lib.observation import Source
 from attribution_lib.rules.model import CatalogTable, Emit, MetricRule, Provenance, Reduce, SymptomDef, TextRule
+from attribution_lib.rules.needed import NeededDef
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +71,7 @@ class KeptLoad(Struct, array_like=True, frozen=True):
     """Everything that one load has read, as far as it is data."""
 
     symptoms: list[SymptomDef]
+    needed: list[NeededDef]
     rows: list[_Rows]
     text_rules: list[tuple[_TextRule, _Catalog | None, str]]
     """Each with the name of its decoder."""
@@ -96,6 +98,7 @@ class KeptLoad(Struct, array_like=True, frozen=True):
             for rule, catalog, label, demotable in self.metric_rules
         ]
         declared.symptoms[:] = self.symptoms
+        declared.needed[:] = self.needed
         return True
 
     def _table(self, kept: _Catalog | None) -> CatalogTable | None:
@@ -161,6 +164,7 @@ def _load_of(declared: Declared) -> KeptLoad:
 
     return KeptLoad(
         declared.symptoms,
+        declared.needed,
         rows,
         [
             (_fields(_TextRule, rule), keep(rule.catalog), decoders.get(id(rule.decode), ""))

@@ -15,6 +15,7 @@ from attribution_lib.rules.files import refuse_unreadable
 from attribution_lib.rules.folders import all_files, digest_of, resolve_folders, rule_files
 from attribution_lib.rules.kept import KeptRules
 from attribution_lib.rules.model import RuleStatus
+from attribution_lib.rules.needed import read_needed
 from attribution_lib.rules.plan import SourcePlans
 from attribution_lib.rules.python_rules import PythonFiles
 from attribution_lib.rules.registry import GeneratedSymptomRegistry
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RuleLoader", "load_engine"]
 
-_SYMPTOM, _DECODER = "symptom", "decoder"
+_SYMPTOM, _DECODER, _NEEDED = "symptom", "decoder", "needed_evidence"
 _R = TypeVar("_R", "TextRule", "MetricRule", "AccumulatorRule", "FilterRule", "RefinerRule", "CollectorRule")
 
 
@@ -116,6 +117,8 @@ class RuleLoader:
                 declared.symptoms.append(read_symptom(raw.reader))
             elif raw.reader.kind == _DECODER:
                 _add_decoder(raw, declared)
+            elif raw.reader.kind == _NEEDED:
+                declared.needed.append(read_needed(raw.reader))
         for raw in raws:
             rule_type = self._types.get(raw.reader.kind)
             if rule_type is not None:
@@ -142,6 +145,7 @@ class RuleLoader:
             refiners=_sorted([_refiner(rule, declared, registry) for rule in declared.refiners if runs(rule)]),
             collectors=_sorted([rule for rule in declared.collectors if runs(rule)]),
             registry=registry,
+            needed=tuple(declared.needed),
             digest=self._digest,
             plans=SourcePlans(text_rules, accumulators, self._digest, self._cache_dir),
             deprecated=tuple(found for found in declared.provenances() if found.status is RuleStatus.DEPRECATED),
@@ -162,7 +166,7 @@ class RuleLoader:
             return []
         refused = refuse_unreadable(folder, all_files(folder), faults)
         python = PythonFiles(folder, faults)
-        kinds = (_SYMPTOM, *self._types.kinds)
+        kinds = (_SYMPTOM, _NEEDED, *self._types.kinds)
         raws: list[RawRule] = []
         for path in rule_files(folder):
             if path in refused or path.suffix not in suffixes:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from attribution_lib.rules.engine import AnyRule, RuleEngine
     from attribution_lib.rules.model import SymptomDef
+    from attribution_lib.rules.needed import NeededDef
 
 __all__ = ["kind_of", "rules_page", "symptoms_of", "symptoms_page"]
 
@@ -87,7 +88,20 @@ def symptoms_page(engine: RuleEngine) -> str:
         if found:
             lines += [f"## {outcome}", "", f"Sub-domain `{sub_domain_of(outcome)}`.", ""]
             lines += _symptom_table(found, emitters)
+    lines += _needed_table(engine.needed)
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _needed_table(declared: Iterable[NeededDef]) -> Iterator[str]:
+    yield "## What a verdict that is not sure asks for"
+    yield ""
+    yield "The first that fits the root symptom, else the outcome, else any, source by source."
+    yield ""
+    yield "| about | source | of | seconds around | why |"
+    yield "|---|---|---|---|---|"
+    for one in declared:
+        about = ", ".join((*one.symptoms, *one.outcomes)) or "any"
+        yield _row(about, one.source, one.place, f"-{one.before} to +{one.after}", one.why)
 
 
 def _symptom_table(symptoms: Iterable[SymptomDef], emitters: dict[str, list[str]]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attribution_lib.rules.model import RuleStatus
+from attribution_lib.rules.needed import check_needed
 from attribution_lib.rules.registry import GeneratedSymptomRegistry, UnknownSymptomError
 from attribution_lib.rules.templates import compile_template, placeholders, render
 from attribution_lib.taxonomy import SubDomain, sub_domain_of
@@ -30,6 +31,7 @@ def validate(declared: Declared) -> None:
     _check_emitted(declared, registry)
     _check_refiners(declared, registry)
     _check_dependencies(declared)
+    check_needed(declared.needed, (symptom.name for symptom in declared.symptoms), declared.faults)
 
 
 def _check_unique_rules(declared: Declared) -> None:

@@ -11,6 +11,7 @@ from attribution_lib.rules.lint.cascades import MutualExplanation
 from attribution_lib.rules.lint.coverage import NoHit, NoMiss, Overlap, UntriedMember
 from attribution_lib.rules.lint.exclusions import read_exclusions
 from attribution_lib.rules.lint.model import Issue, LintInput, Severity
+from attribution_lib.rules.lint.needed import NothingAskedFor
 from attribution_lib.rules.lint.patterns import (
     DuplicatePattern,
     ExplosivePattern,
@@ -49,6 +50,7 @@ CHECKS: tuple[Check, ...] = (
     RankBand(),
     MutualExplanation(),
     Placeholder(),
+    NothingAskedFor(),
 )
 UNUSED_EXCLUSION = "unused-exclusion"
 """The id under which an exclusion is reported that excludes nothing (any more)."""

@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING
 
 from common.application import AUTHOR
 
-from attribution_lib.rule_api import EventType, FilterPriority, Outcome, Position, StateClass, SubDomain, filter_def
+from attribution_lib.rule_api import (
+    EventType,
+    FilterPriority,
+    Outcome,
+    Position,
+    StateClass,
+    SubDomain,
+    filter_def,
+    outcomes,
+)
 
 if TYPE_CHECKING:
-    from attribution_lib.rule_api import Event, EventStream, FilterContext
+    from attribution_lib.rule_api import Event, FilterContext
 
 _File = tuple[str, str]
 """A source and a stream."""
@@ -36,12 +45,12 @@ def training_went_on(context: FilterContext) -> None:
     both have a time.
     """
     stream = context.event_stream
-    work = [event for event in stream.events(type=EventType.JOB_INFO) if event.payload.get("kind") in _WORK]
+    work = [event for event in stream.events(type=EventType.JOB_INFO) if _is_work(event)]
     failures = stream.bad(_of_programs(context), source="applog") if work else []
     if not failures:
         return
     latest, times = _latest_by_file(work), _times_by_file([*work, *stream.bad()])
-    ends = _Ends(stream, stopped=context.job.state_class in _STOPPED)
+    ends = _Ends(context)
     final = max((event.last.timestamp for event in work if event.last.timestamp is not None), default=None)
     for event in failures:
         file = event.source, event.last.stream
@@ -54,6 +63,12 @@ def training_went_on(context: FilterContext) -> None:
         ended = ends.after(file, last, final) if survived else None
         if ended is not None:
             stream.demote(event, by="TrainingWentOn", explained_by=ended)
+
+
+def _is_work(event: Event) -> bool:
+    """A step or a served request; a bar that stands at `` 0%|  | 0/49`` is drawn again whatever goes on."""
+    kind, at = event.payload.get("kind"), str(event.payload.get("at") or "")
+    return kind in _WORK and (kind != "progress" or bool(at.strip("0.")))
 
 
 def _of_programs(context: FilterContext) -> list[str]:
@@ -70,9 +85,13 @@ def _of_programs(context: FilterContext) -> list[str]:
 class _Ends:
     """What may have ended the job: faults and stops, each where it stands, and what the scheduler says of a stop."""
 
-    def __init__(self, stream: EventStream, *, stopped: bool) -> None:
+    def __init__(self, context: FilterContext) -> None:
+        stream, registry = context.event_stream, context.registry
+        echoes = registry.resolve([outcomes(Outcome.UNKNOWN)])  # that a task ended is no reason why
         stops = stream.events(type=EventType.JOB_STOP)
-        self._lines = [*stream.bad(), *(stop for stop in stops if stop.line_num is not None)]
+        self._lines = [event for event in stream.bad() if event.symptom not in echoes]
+        self._lines += [stop for stop in stops if stop.line_num is not None]
+        stopped = context.job.state_class in _STOPPED
         self._said = next((stop for stop in stops if stop.line_num is None), None) if stopped else None
 
     def after(self, file: _File, last: Position | None, final: int | None) -> Event | None:

@@ -18,10 +18,12 @@ from attribution_lib.rule_api import (
 )
 
 if TYPE_CHECKING:
-    from attribution_lib.rule_api import Event, RefinerContext
+    from attribution_lib.rule_api import Event, EventStream, RefinerContext
 
 AUTHOR = "attribution maintainers"
 _CONTENDER = 400
+_STEP_SECONDS = 60
+_STEP_LINES = 20
 _ENDED_BY_ITSELF = (StateClass.FAILED, StateClass.RUNNING, StateClass.UNKNOWN)
 
 
@@ -79,11 +81,35 @@ def _ended_by_itself(context: RefinerContext) -> bool:
 
 
 def _own_errors(context: RefinerContext) -> list[Event]:
-    """The first of the program's own errors by time, and the first that has none."""
+    """The first of the program's own errors by time, and the first that has none, if no step was made after it."""
     errors = [event for event in context.my_bad_nodes.of(PROGRAM_ONLY) if event.source == Source.APPLOG]
-    timed = [event for event in errors if event.first.timestamp is not None]
-    untimed = [event for event in errors if event.first.timestamp is None]
+    steps = _last_steps(context.event_stream) if errors else {}
+    ended = [event for event in errors if not _went_on(event, steps.get((event.source, event.stream)))]
+    timed = [event for event in ended if event.first.timestamp is not None]
+    untimed = [event for event in ended if event.first.timestamp is None]
     return [*timed[:1], *untimed[:1]]
+
+
+def _last_steps(stream: EventStream) -> dict[tuple[str, str], Event]:
+    last: dict[tuple[str, str], Event] = {}
+    for event in stream.events(type=EventType.JOB_INFO, source=Source.APPLOG):
+        place = (event.source, event.stream)
+        if event.payload.get("kind") == "progress" and (place not in last or _line(event) > _line(last[place])):
+            last[place] = event
+    return last
+
+
+def _line(event: Event) -> int:
+    return event.last.line_num or 0
+
+
+def _went_on(error: Event, step: Event | None) -> bool:
+    """Whether the program made steps well after its error, not only those that other ranks were about to print."""
+    if step is None:
+        return False
+    if error.last.timestamp is not None and step.last.timestamp is not None:
+        return step.last.timestamp - error.last.timestamp > _STEP_SECONDS * 1_000_000
+    return _line(step) - _line(error) > _STEP_LINES
 
 
 def _faults(context: RefinerContext) -> list[Event]:

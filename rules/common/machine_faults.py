@@ -72,6 +72,19 @@ PROGRAM_ONLY = (
 """No fault of a machine brings these about; a program whose CUDA call or collective failed before may stumble so."""
 _SHORTAGES = frozenset({"CUDA out of memory", "No memory left for the KV cache"})
 """Those of the program's own errors that it meets on a GPU: a fault at that time is no mere neighbour."""
+_OF_SHELLS = frozenset(
+    {
+        "Error in the job script",
+        "File already exists",
+        "File or path not found",
+        "Filesystem permission denied",
+        "Not the expected kind of path",
+        "Package installation failed",
+        "Program or script not found",
+        "Software environment not found",
+    }
+)
+"""What a shell says as well, whose script goes on after it: `module: command not found`, `rm: cannot remove …`."""
 _CODES = ("XID-", "SXID-")
 _CONSEQUENCE = 300
 _ACCOMPANIMENTS = frozenset(
@@ -128,7 +141,7 @@ class Met(Enum):
 
     NO = auto()
     PERHAPS = auto()
-    """A collective failed, which the program's own error explains as well, or memory of a GPU ran out."""
+    """The error explains what else was printed, memory of a GPU ran out, or a shell complained and may have gone on."""
     YES = auto()
 
 
@@ -191,6 +204,8 @@ class Beside:
             return Met.YES
         timed = started is not None and since != _ALWAYS
         at_that_time = timed and started is not None and started >= since
+        if self.error.symptom in _OF_SHELLS and "Error: " not in self.error.datum:
+            return Met.YES if self.after >= since else Met.PERHAPS
         if self.error.symptom in _SHORTAGES:
             return Met.PERHAPS if at_that_time or not timed else Met.NO
         return Met.PERHAPS if self.after >= since and not at_that_time else Met.NO

@@ -23,6 +23,17 @@ LOST_NODE = (
 LAUNCH_CONTACT = ("Task launch lost contact with a node", "Tasks never started (Slurm)", "PMIx wire-up error")
 
 cascade(
+    "ChangedConfigurationEndsJob",
+    author=AUTHOR,
+    docs="A controller that aborts a job for its changed configuration records it as failed for its nodes.",
+    causes=["Job aborted for a changed configuration (Slurm)"],
+    consequences=["Slurm node failure", "Job ended by a node failure"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    within=3600,
+)
+
+cascade(
     "PhysicalFaultExplainsLostNode",
     author=AUTHOR,
     docs="A part or a kernel that failed on a node takes the node down: the scheduler only notices that it is gone.",

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -18,6 +19,7 @@ from attribution_cli.serve import serve  # noqa: F401 -- its module brings all t
 from attribution_service.http.problems import slugs
 from attribution_service.settings import Settings
 from attribution_service.verdict_database import VerdictDatabase
+from guide_kit import ShownCommand, steps
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "use-cases.md").read_text(encoding="utf-8")
@@ -39,17 +41,51 @@ def test_a_configuration_of_a_guide_is_read(text: str, tmp_path: Path) -> None:
     assert read_configuration(file, {}).of("log")
 
 
-COMMANDS = [line.removeprefix("$ ") for block in blocks("console") for line in block.splitlines()]
+GUIDES = (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))
+COMMANDS = sorted(
+    {
+        part.strip()
+        for guide in GUIDES
+        for step in steps(guide.read_text(encoding="utf-8"))
+        if isinstance(step, ShownCommand)
+        for part in re.split(r"[|&;<>]+", step.line.replace("~/attribution/bin/", "").replace("build/try/bin/", ""))
+        if part.strip().removeprefix(".venv/bin/").startswith("attribution ")
+    }
+)
 
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_command_of_a_guide_has_the_options_that_it_is_given(line: str) -> None:
-    words = shlex.split(line.partition(" > ")[0], comments=True)
-    assert words[0] == "attribution"
-    told = CliRunner().invoke(main, [words[1], "--help"])
+    _, *words = shlex.split(line.removesuffix("…"))
+    names: list[str] = []
+    command: click.Command | None = main
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        names.append(words.pop(0))
+        command = command.get_command(click.Context(command), names[-1])
+        assert command is not None
+    told = CliRunner().invoke(main, [*names, "--help"])
     assert told.exit_code == 0
     for option in (word for word in words if word.startswith("--")):
         assert option in told.output
+
+
+def test_a_link_of_a_guide_leads_somewhere() -> None:
+    dead = [
+        f"{guide.relative_to(ROOT)}: {target}"
+        for guide in (*GUIDES, *(ROOT / "docs" / "decisions").glob("*.md"), ROOT / "samples" / "README.md")
+        for target in re.findall(r"\]\(([^)\s]+)\)", guide.read_text(encoding="utf-8"))
+        if not target.startswith(("http:", "https:", "mailto:")) and not _leads_somewhere(guide, target)
+    ]
+    assert dead == []
+
+
+def _leads_somewhere(guide: Path, target: str) -> bool:
+    name, _, anchor = target.partition("#")
+    file = guide.parent / name if name else guide
+    if not file.exists() or not anchor or file.suffix != ".md":
+        return file.exists()
+    headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return anchor in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("query", blocks("sql"))

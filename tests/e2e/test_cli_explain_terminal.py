@@ -97,3 +97,26 @@ def test_two_at_once_share_an_empty_cache(case: Path, tmp_path: Path) -> None:
         thread.join()
     assert [done.returncode for done in found] == [0, 0]
     assert found[0].stdout == found[1].stdout
+
+
+@pytest.mark.parametrize(("size", "told"), [(16 << 20, True), (1 << 10, False)])
+def test_a_terminal_shows_that_large_evidence_is_being_read(tmp_path: Path, size: int, told: bool) -> None:  # noqa: FBT001 -- a parameter of the test
+    log = tmp_path / "train.log"
+    log.write_bytes(OOM.encode() + b"\n" + b"all is well\n" * (size // 12))
+    mine, theirs = os.openpty()
+    command = [sys.executable, "-m", "attribution_cli", "explain", "--json", str(log)]
+    paths = os.pathsep.join(str(ROOT / "layers" / part) for part in ("engine", "blueprint"))
+    done = subprocess.run(  # noqa: S603 -- ourselves
+        command,
+        env={**os.environ, "PYTHONPATH": paths, "TERM": "xterm", "COLUMNS": "300"},
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        check=False,
+        timeout=120,
+    )
+    os.write(theirs, b"end")
+    said = os.read(mine, 1 << 16)
+    os.close(mine)
+    os.close(theirs)
+    assert done.returncode == 0
+    assert (b"train.log: reading 16 MiB" in said) is told

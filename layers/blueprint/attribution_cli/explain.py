@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,11 @@ from attribution_cli.explain_evidence import LooseOptions, evidence_of, is_job_i
 from attribution_cli.terminal import complain, echo_json, log_to_terminal
 from attribution_lib.errors import AttributionError
 from attribution_lib.observation import Source
+from attribution_lib.text.escape import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from attribution_blueprint.case_files import Evidence
     from attribution_lib.rules.engine import RuleEngine
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 BAD_INPUT = 2
+_LARGE = 16 << 20
+"""Bytes of evidence that take a second or more."""
 
 
 @click.command(cls=ConnectorCommand)
@@ -110,11 +115,22 @@ def _explain_all(
             continue
         for complaint in evidence.complaints:
             complain(complaint)
-        verdict = attributed(case, evidence)
+        with _sign_of_life(case, evidence):
+            verdict = attributed(case, evidence)
         if verdict is not None:
             show(verdict, case)
         clean = clean and verdict is not None and evidence.usable
     return clean
+
+
+def _sign_of_life(case: str, evidence: Evidence) -> AbstractContextManager[object]:
+    """Of evidence that takes more than a moment, on a terminal, that it is being read."""
+    size = sum(len(observation.text) for observation in evidence.observations)
+    if size < _LARGE:
+        return nullcontext()
+    from attribution_cli.progress_view import at_work  # noqa: PLC0415 -- as ``_show``
+
+    return at_work(f"{shown(case)}: reading {size >> 20} MiB")
 
 
 def _of_scheduler(job: str | None, configs: tuple[Path, ...], show: Callable[[EnrichedVerdict, str], None]) -> int:

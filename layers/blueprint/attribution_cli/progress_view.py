@@ -1,19 +1,21 @@
-"""The bar that shows how many contexts are done."""
+"""Signs of life on standard error, where that is a terminal: how many contexts are done, how long one thing takes."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from types import TracebackType
 
     from rich.progress import TaskID
 
-__all__ = ["ContextsBar"]
+__all__ = ["ContextsBar", "at_work"]
 
 
 class ContextsBar:
@@ -51,3 +53,13 @@ class ContextsBar:
 def _bar() -> Progress:
     columns = (SpinnerColumn(), TextColumn("contexts"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def at_work(what: str) -> AbstractContextManager[object]:
+    """Shows, as long as it is entered, what is being done and for how long; nothing where nobody would see it."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    progress = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2)
+    progress.add_task(what, total=None)
+    return progress

@@ -159,14 +159,14 @@ cascade(
     within=HOUR,
 )
 cascade(
-    "PowerOrHeatBeforeGpuLoss",
+    "LostGpuAtItsPeers",
     author=AUTHOR,
-    docs="Power or temperature that failed before a GPU left the bus is why it left; the node stays bad.",
-    causes=[outcomes(Outcome.POWER_THERMAL)],
-    consequences=[xid(79), "GPU is lost", "PCIe fatal error (AER)", "PCIe device lost", "Machine check"],
+    docs="A GPU that left the bus takes its NVLinks along: its peers' link errors just after are the echo.",
+    causes=[xid(79), "GPU is lost"],
+    consequences=[xid(74), "NVLinks down"],
     scope="node",
-    slack=30,
-    within=HOUR,
+    slack=1,
+    within=10 * MINUTE,
 )
 cascade(
     "PcieBeforeDeviceLoss",

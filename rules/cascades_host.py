@@ -80,6 +80,59 @@ cascade(
     within=10 * MINUTE,
 )
 cascade(
+    "PowerOrHeatBeforeGpuLoss",
+    author=AUTHOR,
+    docs="Power or temperature that failed before a GPU left the bus or a part broke is why; the node stays bad.",
+    causes=[outcomes(Outcome.POWER_THERMAL)],
+    consequences=[
+        "XID-79-GPU_HAS_FALLEN_OFF_THE_BUS",
+        "GPU is lost",
+        "PCIe fatal error (AER)",
+        "PCIe device lost",
+        "Machine check",
+        "Uncorrected memory error (DIMM)",
+    ],
+    scope="node",
+    slack=30,
+    within=HOUR,
+)
+cascade(
+    "ChassisBeforeItsProcessors",
+    author=AUTHOR,
+    docs="""A chassis that overheats or lost a power supply explains the GPUs and CPUs in it that are hot or slow: the
+    room, the fans or the supply are the fault, not the processor.""",
+    causes=["Node overheated", "Power supply failed"],
+    consequences=[
+        "GPU overheated",
+        "GPU slowed down by its hardware",
+        "GPU hot (metric)",
+        "CPU throttled for heat",
+    ],
+    scope="node",
+    slack=MINUTE,
+    within=HOUR,
+)
+cascade(
+    "KernelBeforeBmcLog",
+    author=AUTHOR,
+    docs="A part that the kernel itself reports explains the entry that the BMC made of the same fault.",
+    causes=["Machine check", "Uncorrected memory error (DIMM)", "PCIe fatal error (AER)"],
+    consequences=["Chassis fault in the BMC's log"],
+    scope="node",
+    order="any",  # the BMC keeps a clock of its own
+    within=10 * MINUTE,
+)
+cascade(
+    "LostLinkAtServices",
+    author=AUTHOR,
+    docs="A node that lost its Ethernet link reaches no service outside: what its programs say of them is the echo.",
+    causes=["Ethernet link down"],
+    consequences=["External service not reachable", "Network unreachable from the program", "Host name not resolved"],
+    scope="node",
+    slack=5,
+    within=HOUR,
+)
+cascade(
     "KernelKilledForMemory",
     author=AUTHOR,
     docs="The kernel's record of a kill for memory explains every process that just vanished with SIGKILL.",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from attribution_lib.rules.sequences import SequenceLine, SequenceSample
     from attribution_lib.verdict import Verdict
 
-__all__ = ["run_sequence"]
+__all__ = ["run_sequence", "sequence_verdict"]
 
 _EPOCH = 1_780_282_800_000_000
 """2026-06-01T03:00:00Z in µs: when a sequence starts whose job has no start."""
@@ -27,15 +27,20 @@ _MICROSECONDS = 1_000_000
 def run_sequence(sample: SequenceSample, engine: RuleEngine) -> tuple[str, ...]:
     """What differs between the verdict and the expectation; empty when nothing does."""
     try:
-        job = JobInfoBuilder.from_mapping(
-            {"job_id": "sequence", **sample.job}, naive_in_timezone=True, nodes_suffice=True
-        ).build()
-        with Attributor(job, engine) as attributor:
-            attributor.ingest_batch(_observations(sample.lines, job.start if job.start is not None else _EPOCH))
-            verdict = attributor.attribute()
+        verdict = sequence_verdict(sample, engine)
     except AttributionError as error:
         return (str(error),)
     return tuple(_differences(sample.expect, verdict, engine))
+
+
+def sequence_verdict(sample: SequenceSample, engine: RuleEngine) -> Verdict:
+    """The verdict over the lines of a sequence; ``AttributionError`` when its job is none."""
+    job = JobInfoBuilder.from_mapping(
+        {"job_id": "sequence", **sample.job}, naive_in_timezone=True, nodes_suffice=True
+    ).build()
+    with Attributor(job, engine) as attributor:
+        attributor.ingest_batch(_observations(sample.lines, job.start if job.start is not None else _EPOCH))
+        return attributor.attribute()
 
 
 def _observations(lines: Sequence[SequenceLine], start: int) -> Iterator[Observation]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from attribution_lib.rules.model import TextRule
     from attribution_lib.rules.samples import LineSample
 
-__all__ = ["NoHit", "NoMiss", "Overlap", "UntriedMember"]
+__all__ = ["NoHit", "NoMiss", "Overlap", "UntriedMember", "near_misses"]
 
 
 def _names_hit(given: LintInput) -> frozenset[str]:
@@ -67,15 +67,18 @@ class NoMiss:
 
     def run(self, given: LintInput) -> Iterator[Issue]:
         """Definitions that no miss is near to."""
-        words = _words_by_definition(given)
-        missed: set[str] = set()
-        for _, sample in given.samples():
-            if not sample.kind.expects_hit:
-                missed.update(name for name, found in words.items() if _near(sample, name, found))
+        near = near_misses(given)
         for name, members in given.definitions().items():
-            if name not in missed:
+            if not near[name]:
                 message = 'no [[miss]] is near it (shares a word of its fixed text, or says rule = "…")'
                 yield Issue(self.id, self.severity, members[0].location, name, message)
+
+
+def near_misses(given: LintInput) -> dict[str, list[LineSample]]:
+    """{definition: the misses that are near to it}, in the order of the files."""
+    misses = [sample for _, sample in given.samples() if not sample.kind.expects_hit]
+    words = _words_by_definition(given)
+    return {name: [sample for sample in misses if _near(sample, name, found)] for name, found in words.items()}
 
 
 def _words_by_definition(given: LintInput) -> dict[str, frozenset[str]]:

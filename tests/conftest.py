@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+try:
+    from hypothesis import settings
+except ModuleNotFoundError:  # the environment of the tests in a browser holds none, and needs none
+    pass
+else:  # how long one example takes says more about what else the machine does than about the code
+    settings.register_profile("any_machine", deadline=None)
+    settings.load_profile("any_machine")
+
+
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Bytes go by the argument's name: compressed ones hold the time, and each worker must call a test the same."""
     return argname if isinstance(val, bytes) else None

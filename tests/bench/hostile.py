@@ -31,6 +31,11 @@ def _filled(line: bytes, size: int) -> bytes:
     return line * (size // len(line))
 
 
+def _million(size: int) -> int:
+    """A million where ``size`` is the whole of it: what is compared is the time a byte."""
+    return 1_000_000 * size // _SIZE
+
+
 def _single_line(size: int) -> bytes:
     return _filled(b"all work and no play makes a long line ", size) + b"\n"
 
@@ -52,7 +57,7 @@ def _carriage_returns(size: int) -> bytes:
 
 
 def _identical_lines(size: int) -> bytes:
-    return _filled(_HIT + b"\n", min(size, (len(_HIT) + 1) * 1_000_000))
+    return (_HIT + b"\n") * _million(size)
 
 
 def _deep_json_line(size: int) -> bytes:
@@ -70,8 +75,7 @@ def _regex_bait(size: int) -> bytes:
 
 def _many_nodes(size: int) -> bytes:
     line = b"2026-06-01T03:14:02.000000+00:00 node-%07d kernel: " + _XID_79
-    count = min(size // (len(line) + 3), 1_000_000)
-    return b"".join(line % number for number in range(count))
+    return b"".join(line % number for number in range(_million(size)))
 
 
 def _clock_jumps(size: int) -> bytes:

@@ -104,9 +104,15 @@ def test_a_folder_that_cannot_be_listed_costs_only_itself(
 @pytest.mark.parametrize(
     ("job", "says"),
     [
-        ("job_id = 4711", "job.job_id: int given; expected a string"),
-        ('job_id = "a"\nnodez = 1', "job.nodez: unknown key; expected one of job_id"),
-        ('job_id = "a"\nstart = 2026-07-01T09:00:00\nend = 2026-07-01T08:00:00Z', "job.end: before job.start"),
+        ("job_id = 4711", "job.toml:1: job.job_id: int given; expected a string"),
+        ('job_id = "a"\nnodez = 1', "job.toml:2: job.nodez: unknown key; expected one of job_id"),
+        ('job_id = "a"\n\n[[ranks]]\nrank = 0\n[[ranks]]\nrank = -1', "job.toml:6: job.ranks[1].rank: "),
+        ('job_id = "a"\n[labels]\nx = "y"\nteam = 7', "job.toml:4: job.labels.team: "),
+        ('job_id = "a"\nranks = [\n  { rank = 0 },\n  { rank = -1 },\n]', "job.toml:4: job.ranks[1].rank: "),
+        (
+            'job_id = "a"\nstart = 2026-07-01T09:00:00\nend = 2026-07-01T08:00:00Z',
+            "toml:3: job.end: before job.start",
+        ),
         ('nodes = "node[1-999999999]"', "job.nodes: host list names 999999999 nodes; at most 20000"),
         ("", "job.job_id: missing; expected a job id, or nodes\n"),
         ("job_id = ", "is not TOML: Invalid value (at end of document)"),
@@ -118,7 +124,7 @@ def test_a_folder_that_cannot_be_listed_costs_only_itself(
 def test_a_bad_job_file_is_refused_by_key(case: Path, job: str, says: str) -> None:
     (case / "job.toml").write_text(job, encoding="utf-8")
     message = complaint(case)
-    assert message.startswith(f"{case}/job.toml: ")
+    assert message.startswith(f"{case}/job.toml:")
     assert says in message
 
 

@@ -19,7 +19,7 @@ from attribution_lib.attributor import Attributor
 from attribution_lib.events.table import EventManager
 from attribution_lib.observation import ObservationFormat
 from record_gaps import record_gaps
-from sample_cases import CASES, ROOT, SPREAD, bundled_engine, evidence_of, verdict_of
+from sample_cases import CASES, ROOT, bundled_engine, evidence_of, verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,13 +128,13 @@ def test_hash_seeds_do_not_reach_a_verdict(seed: str) -> None:
     program = (
         "import sys; sys.path.insert(0, 'tests')\n"
         "from hashlib import sha256\n"
-        "from sample_cases import SPREAD, attribute, evidence_of\n"
-        "print(sha256(''.join(attribute(evidence_of(c)).model_dump_json() for c in SPREAD).encode()).hexdigest())"
+        "from sample_cases import CASES, attribute, evidence_of\n"
+        "print(sha256(''.join(attribute(evidence_of(c)).model_dump_json() for c in CASES).encode()).hexdigest())"
     )
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "layers" / "engine"), str(ROOT / "layers" / "blueprint")])
     done = subprocess.run(  # noqa: S603 -- our own interpreter and program
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT, env=environment
     )
-    here = "".join(verdict_of(case).model_dump_json() for case in SPREAD)
+    here = "".join(verdict_of(case).model_dump_json() for case in CASES)
     assert done.stdout.strip() == sha256(here.encode()).hexdigest()

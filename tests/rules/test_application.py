@@ -135,6 +135,18 @@ def test_thousands_of_ranks_that_follow_leave_the_first_failure_the_root() -> No
     assert verdict.root_cause.rank == 17
 
 
+@settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 9_999), st.sampled_from([1, 9_999, 3, 7, 4_999, 6_667]))
+def test_of_ten_thousand_unplaced_ranks_with_one_error_the_first_to_fail_is_the_root(first: int, step: int) -> None:
+    """In whatever order they follow: no line names a node or a time, and all say the same."""
+    ranks = [(first + step * turn) % 10_000 for turn in range(10_000)]
+    verdict = attribute([f"[rank{rank}]: ValueError: nothing was sent" for rank in ranks])
+    assert verdict.root_cause is not None
+    assert (verdict.root_cause.rank, verdict.root_cause.line_num) == (ranks[0], 1)
+    (row,) = [row for row in verdict.symptoms if row.state == "root"]
+    assert (row.occurrences, row.ranks) == (10_000, 10_000)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(

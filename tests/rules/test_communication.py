@@ -171,9 +171,9 @@ def collapse() -> tuple[list[str], list[str], list[str]]:
     lines += ["node-0007 [rank48]: ncclInternalError: Internal check failed."] * 3
     lines += ["node-0007:88:90 [0] bootstrap.cc:45 NCCL WARN Bootstrap : no socket interface found"]
     scheduler = [
-        "slurmstepd: error: *** JOB 1 ON node-0001 CANCELLED AT 2026-06-01T03:10:00 ***",
-        "slurmstepd: error: *** STEP 1.0 ON node-0001 CANCELLED AT 2026-06-01T03:10:00 ***",
-        "slurmstepd: error: *** STEP 1.0 ON node-0001 FAILED (non-zero exit code or other failure mode) ***",
+        "slurmstepd: error: *** JOB 1 ON node-0001 CANCELLED AT 2026-06-01T03:10:00 DUE to SIGNAL Terminated ***",
+        "slurmstepd: error: *** STEP 1.0 ON node-0001 CANCELLED AT 2026-06-01T03:10:00 DUE to SIGNAL Terminated ***",
+        "slurmstepd: error: *** STEP 1.0 ON node-0001 CANCELLED AT 2026-06-01T03:10:00 DUE TO TASK FAILURE ***",
     ]
     return nodes, lines, scheduler
 
@@ -192,6 +192,10 @@ def test_the_symptoms_of_a_big_job_collapse_to_the_one_cause() -> None:
     assert counted["ncclRemoteError"] == (500, 128)
     assert counted["ncclInternalError"] == (3, 1)
     assert counted["NCCL invalid NIC selection"] == (1, 1)
+    assert counted["Cancelled by user"][0] == 2
+    assert counted["Cancelled due to task failure"][0] == 1
+    of_lines = [row for row in verdict.symptoms if not row.symptom.startswith(("Scheduler state", "Execution"))]
+    assert sum(row.occurrences for row in of_lines) == 1_307
 
 
 def test_an_error_and_its_explanation_count_once() -> None:

@@ -11,10 +11,11 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attribution_blueprint.errors import EvidenceError
 from attribution_blueprint.evidence_files import read_file
+from attribution_blueprint.job_file_lines import located_faults
 from attribution_blueprint.layouts import layout_note
 from attribution_lib.errors import JobError, ObservationError
 from attribution_lib.job.builder import JobInfoBuilder
@@ -25,7 +26,7 @@ from attribution_lib.redaction import redact
 from attribution_service.result import ConnectorReport, ConnectorStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from attribution_blueprint.evidence_files import Content
     from attribution_lib.job.model import JobInfo
@@ -143,16 +144,10 @@ def read_job_file(path: Path, *, names: NodeNames | None = None, timezone: str |
     if timezone is not None and fields.setdefault("timezone", timezone) != timezone:
         msg = f"{path}: timezone = {fields['timezone']!r} there, and {timezone!r} given; expected one of them"
         raise EvidenceError(msg)
-    return job_from(fields, address=str(path), names=names)
-
-
-def job_from(fields: Mapping[str, Any], *, address: str, names: NodeNames | None = None) -> JobInfo:
-    """Build a job from the fields of a file or of command-line options; faults name the ``address``."""
     try:
         return JobInfoBuilder.from_mapping(fields, names=names, naive_in_timezone=True, nodes_suffice=True).build()
     except JobError as error:
-        msg = f"{address}: {error}"
-        raise EvidenceError(msg) from error
+        raise EvidenceError(located_faults(error.faults, path, text)) from error
 
 
 def source_of(path: str, data: bytes) -> Source:

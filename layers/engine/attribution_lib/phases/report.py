@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attribution_lib.events.event import EventState, EventType
+from attribution_lib.job.facts import FACTS_RULE, STATE_SYMPTOMS, scheduler_evidence
 from attribution_lib.job.model import StateClass
+from attribution_lib.phases.bounded import bounded
 from attribution_lib.phases.chain import chain_rows, story, symptom_rows
 from attribution_lib.phases.decide import is_blamable
 from attribution_lib.phases.needed import needed_evidence
@@ -57,7 +59,7 @@ def build_verdict(  # noqa: PLR0913 -- a verdict is made of exactly these parts,
     root = shown_event(stream, choice)
     blamed = _blamed(stream, job, engine, choice)
     told = story(stream, root)
-    return Verdict(
+    verdict = Verdict(
         job=job_facts(job),
         outcome=choice.outcome,
         confidence=choice.confidence,
@@ -83,6 +85,7 @@ def build_verdict(  # noqa: PLR0913 -- a verdict is made of exactly these parts,
             staged_hits=dict(staged_hits),
         ),
     )
+    return bounded(verdict)
 
 
 def _diagnostics(crashes: CrashLog) -> list[Diagnostic]:
@@ -165,10 +168,9 @@ def _from_facts(job: JobInfo, choice: OutcomeChoice) -> RootCause | None:
     """Scheduler facts stand in where no line survived; a success needs no cause."""
     if choice.outcome is Outcome.SUCCESS or not (job.state or job.exit_code or job.reason):
         return None
-    facts = (("State", job.state), ("ExitCode", job.exit_code), ("Reason", job.reason))
     return RootCause(
-        symptom=f"Scheduler state {job.state_class.value}",
-        rule="scheduler_facts",
+        symptom=STATE_SYMPTOMS[job.state_class],
+        rule=FACTS_RULE,
         rule_location="",
         node=job.failed_node,
         rank=None,
@@ -178,7 +180,7 @@ def _from_facts(job: JobInfo, choice: OutcomeChoice) -> RootCause | None:
         observation_id="",
         stream="",
         line_num=None,
-        evidence=" ".join(f"{name}={value}" for name, value in facts if value),
+        evidence=scheduler_evidence(job),
     )
 
 

@@ -113,6 +113,7 @@ cascade(
         "Slurm prolog failed",
         "Slurm prolog or epilog not readable",
         "User not known on a node (Slurm)",
+        "slurmd could not prepare the job",
     ],
     consequences=[
         *LAUNCH_CONTACT,

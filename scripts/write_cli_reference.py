@@ -73,6 +73,7 @@ def _section(context: click.Context) -> str:
     """Heading, usage, what the command does, and every option."""
     words = " ".join(context.command.collect_usage_pieces(context))
     text = inspect.cleandoc(context.command.help or "").split("\f")[0].replace("\b\n", "").strip()
+    text = re.sub(r"^- ", "`-` ", text, flags=re.MULTILINE)  # standard input, which Markdown takes for a list
     records = [param.get_help_record(context) for param in context.command.params]
     options = [f"- `{names}`: {_one_line(told)}" for names, told in filter(None, records) if told]
     parts = [f"## {_path(context)}", f"```\n{_path(context)} {words}\n```", text]

@@ -44,6 +44,7 @@ lint: $(STAMP) ## formatting, lint, types, import direction, file sizes, rules
 	$(BIN)/attribution rules docs --check
 	$(BIN)/attribution connectors --docs docs/reference/configuration.md --check
 	$(BIN)/python scripts/write_dashboard_schemas.py --check
+	$(BIN)/python scripts/coverage_page.py --check
 	$(BIN)/python scripts/write_cli_reference.py --check
 	$(BIN)/python scripts/write_how_it_works.py --check
 	$(BIN)/python scripts/third_party_notices.py --check
@@ -66,6 +67,7 @@ docs: $(STAMP) ## write the generated reference pages
 	$(BIN)/attribution connectors --docs docs/reference/configuration.md
 	$(BIN)/python scripts/sample_configs.py
 	$(BIN)/python scripts/write_dashboard_schemas.py
+	$(BIN)/python scripts/coverage_page.py
 	$(BIN)/python scripts/write_cli_reference.py
 	$(BIN)/python scripts/write_how_it_works.py
 	$(BIN)/python scripts/third_party_notices.py

@@ -88,6 +88,16 @@ def _leads_somewhere(guide: Path, target: str) -> bool:
     return anchor in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_targets_and_scripts_that_guides_name_are_there() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for guide in GUIDES:
+        text = guide.read_text(encoding="utf-8")
+        named = set(re.findall(r"(?:`|^|\$ )make ([a-z]+)", text, re.MULTILINE))
+        assert named <= targets, guide.name
+        for path in re.findall(r"\b((?:scripts|examples|tests)/[\w./-]++)(?![<*…{])", text):
+            assert (ROOT / path.rstrip(".")).exists(), f"{guide.name}: {path}"
+
+
 @pytest.mark.parametrize("query", blocks("sql"))
 def test_a_query_of_a_guide_is_answered(query: str, tmp_path: Path) -> None:
     VerdictDatabase.open(tmp_path / "v.db").close()

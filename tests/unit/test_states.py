@@ -13,6 +13,12 @@ from attribution_lib.job.states import NamedFault, cancelling_user, named_fault,
     [
         ("COMPLETED", "completed"),
         ("FAILED", "failed"),
+        ("EXIT", "failed"),  # LSF's two
+        ("DONE", "completed"),
+        ("ErrImageNeverPull", "failed"),
+        ("InvalidImageName", "failed"),
+        ("CreateContainerError", "failed"),
+        ("SchedulerError", "running"),
         ("NODE_FAIL", "node_fail"),
         ("BOOT_FAIL", "failed"),
         ("OUT_OF_MEMORY", "failed"),

@@ -28,7 +28,10 @@ class NotedKeys:
     def __init__(self) -> None:
         self.digests = array("Q")
         """Of the key of the row with id n at n; 0, or nothing, where it is not known."""
-        self._seen: set[int] = set()
+        self._seen: set[int] | None = set()
+        """Every digest ever noted; None while nothing is written, to be made of ``digests`` again."""
+        self._forgot = False
+        """Whether some digest was noted that ``digests`` does not have any more."""
         self._rules: dict[str, array[int]] = {}
         """The digests of each rule's keys, but for those that will not be kept."""
         self._overflowing: set[str] = set()
@@ -46,7 +49,8 @@ class NotedKeys:
     def note(self, first: int, rows: Iterable[tuple[FoldKey, Event]], known: Mapping[FoldKey, int]) -> None:
         """Rows were written, with ids from ``first`` on; ``known`` holds digests of some of their keys."""
         self.forget(first)
-        digests, seen, places, crowd = self.digests, self._seen, self._places, self.crowd
+        digests, places, crowd = self.digests, self._places, self.crowd
+        seen = self._seen = set(digests) if self._seen is None else self._seen
         digests.extend([0] * (first - len(digests)))
         before = len(seen)
         rule, note = "", digests.append
@@ -63,7 +67,7 @@ class NotedKeys:
             if event.overflow:
                 self._overflowing.add(rule)
         self.crowd = crowd
-        seen.update(digests[first:])
+        seen.update(digests[first:])  # and the 0 of unknown ones, which no digest is
         if len(seen) - before < len(digests) - first:
             self.repeated = self._twice = True
 
@@ -89,7 +93,13 @@ class NotedKeys:
 
     def forget(self, first: int) -> None:
         """Rows that were noted with ids from ``first`` on are gone: the ids are given again, maybe to known keys."""
+        self._forgot = self._forgot or len(self.digests) > first
         del self.digests[first:]
+
+    def rest(self) -> None:
+        """Nothing is written for a while: hold the less. Half a million digests as a set are 33 MiB, in a row 4."""
+        if not self._forgot:
+            self._seen = None
 
     def note_overflow(self, rule: str) -> None:
         """Some row of a rule may count occurrences that have no row."""

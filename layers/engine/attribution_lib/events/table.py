@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EventManager"]
 
-_LOOSE_SHARE = 4
-"""A snapshot has at most one unfolded row to so many folded ones: folding all for each new batch would cost more."""
+_LOOSE_SHARE = 4  # a snapshot has one unfolded row to so many folded ones: folding all for each batch would cost more
 _LOOSE_ON_DISK = 2  # the same of a table in a file that is still being written: there a row costs only room
 _COUNT_OVERFLOW = """UPDATE events SET overflow = overflow + ?
     WHERE id = (SELECT id FROM events WHERE source_rule = ? ORDER BY overflow = 0 LIMIT 1)"""
@@ -72,8 +71,7 @@ class EventManager:
         self._connection = connect(path)
         self._folded = self._loose = 0
         self._noted: NotedKeys | None = None
-        self._lent: WeakSet[StoredRows] = WeakSet()
-        """What loaded events still read from; it must have all of it before the rows go."""
+        self._lent: WeakSet[StoredRows] = WeakSet()  # what loaded events read from: all of it, before the rows go
         if path is None:
             self._connection.deserialize(empty_tables())
             fill_tables(self._connection, context, rules_digest)
@@ -164,6 +162,8 @@ class EventManager:
         self.flush()
         if self._loose and self._folded + self._loose > self._limits.keys_per_rule:
             self._fold_in_place()
+        if self._noted is not None:
+            self._noted.rest()
         with collector_paused():
             self._lent.add(rows := StoredRows(self._open(), Names(self._lookups)))
             kinds = rows.read(self._folded + self._loose)

@@ -25,13 +25,14 @@ __all__ = [
 _STATES: dict[StateClass, str] = {
     StateClass.COMPLETED: """
         completed cd
-        succeeded complete successcriteriamet
+        succeeded complete done successcriteriamet
         completionsreached successpolicy
     """,
     StateClass.FAILED: """
         failed f bootfail bf outofmemory oom launchfailed specialexit se reconfigfail
         failure error failuretarget oomkilled containercannotrun starterror crashloopbackoff imagepullbackoff
-        errimagepull createcontainerconfigerror runcontainererror containerstatusunknown unexpectedadmissionerror
+        errimagepull errimageneverpull invalidimagename createcontainerconfigerror createcontainererror
+        runcontainererror containerstatusunknown unexpectedadmissionerror exit
         backofflimitexceeded podfailurepolicy maxfailedindexesexceeded failedindexes
         failedjobs reachedmaxrestarts podsreadytimeout admissioncheck deactivatedduetorequeuinglimitexceeded
         terminationbykubelet
@@ -59,7 +60,7 @@ _STATES: dict[StateClass, str] = {
     StateClass.RUNNING: """
         running r pending pd suspended s completing cg configuring cf resizing rs stageout so signaling si
         expediting updatedb powerupnode
-        active suspending terminating created restarting unschedulable schedulinggated podinitializing
+        active suspending terminating created restarting unschedulable schedulererror schedulinggated podinitializing
         containercreating quotareserved admitted podsready inqueue startuppolicyinprogress startuppolicycompleted
         submitted runnable starting
         inprogress launchingmlinstances preparingtrainingstack downloading downloadingtrainingimage training

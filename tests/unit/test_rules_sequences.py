@@ -52,6 +52,7 @@ expect.symptom = "Kaputt"
 expect.node = "node-0002"
 expect.bad_nodes = ["node-0002"]
 expect.discarded = ["Python error"]
+expect.changed_by = ["PartFirst"]
 expect.line = "is broken"
 """
 
@@ -76,6 +77,7 @@ def test_lines_in_order_lead_to_the_expected_verdict(tmp_path: Path) -> None:
         ('outcome = "gpu_hardware"', 'outcome = "gpu_driver"', "outcome is 'gpu_hardware', expected 'gpu_driver'"),
         ('bad_nodes = ["node-0002"]', "bad_nodes = []", "bad_nodes is ['node-0002'], expected []"),
         ('discarded = ["Python error"]', 'remaining = ["Python error"]', "remaining is [], expected ['Python error']"),
+        ('["PartFirst"]', '["Other"]', "changed_by is ['PartFirst'], expected ['Other']"),
         ('line = "is broken"', "rank = 3", "rank is None, expected 3"),
         ('state = "FAILED"', 'stat = "FAILED"', "job refused"),
     ],

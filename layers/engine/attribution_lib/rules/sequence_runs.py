@@ -75,7 +75,7 @@ def _differences(expect: Mapping[str, Any], verdict: Verdict, engine: RuleEngine
             holds = wanted in (value or "")
         elif key == "symptom":
             holds = _named(wanted, engine) == value
-        elif key in ("remaining", "demoted", "discarded", "alternatives"):
+        elif key in ("remaining", "demoted", "discarded", "alternatives", "changed_by"):
             holds = {_named(name, engine) for name in wanted} <= set(value)
         elif isinstance(wanted, list):
             holds = sorted(wanted) == sorted(value)
@@ -110,4 +110,5 @@ def _facts(verdict: Verdict) -> dict[str, Any]:
         "demoted": states["demoted"],
         "discarded": states["discarded"],
         "alternatives": [alternative.symptom for alternative in verdict.alternatives],
+        "changed_by": sorted({row.changed_by for row in verdict.symptoms if row.changed_by is not None}),
     }

@@ -43,8 +43,10 @@ EXPECTATIONS = {
     "demoted": list,
     "discarded": list,
     "alternatives": list,
+    "changed_by": list,
 }
-"""What ``expect`` may name. ``symptom``, ``rule``, ``node`` and ``rank`` are the root's; ``line`` is part of it."""
+"""What ``expect`` may name. ``symptom``, ``rule``, ``node`` and ``rank`` are the root's; ``line`` is part of it;
+``changed_by`` are rules that discarded or demoted something."""
 
 
 @dataclass(frozen=True, slots=True)

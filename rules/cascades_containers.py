@@ -225,3 +225,14 @@ cascade(
     order=Order.ANY,
     priority=RefinerPriority.FINAL + 466,
 )
+
+cascade(
+    "NamedVolumeFaultExplainsWaiting",
+    author=AUTHOR,
+    docs="What keeps one volume of a pod from being mounted is why the kubelet gave up waiting for its volumes.",
+    causes=["Volume refers to a missing object", "Volume could not be mounted"],
+    consequences=["Volume not there in time"],
+    scope=CascadeScope.JOB,
+    order=Order.ANY,
+    priority=RefinerPriority.FINAL + 467,
+)

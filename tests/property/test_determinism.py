@@ -44,7 +44,13 @@ def cut(observation: Observation, at: Sequence[int]) -> list[Observation]:
     lines = observation.text.splitlines(keepends=True)
     bounds = [0, *sorted({min(n, len(lines)) for n in at}), len(lines)]
     return [
-        replace(observation, text=b"".join(lines[low:high]), first_line=low + 1, digest="")
+        replace(
+            observation,
+            text=b"".join(lines[low:high]),
+            first_line=low + 1,
+            digest="",
+            redacted=0 if low else observation.redacted,
+        )
         for low, high in itertools.pairwise(bounds)
         if high > low
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -68,11 +69,23 @@ def test_a_line_that_only_sounds_bad_gives_no_bad_event(line: str, source: Sourc
     assert bad == []
 
 
-def test_a_row_remap_of_a_completed_job_is_noise() -> None:
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [("COMPLETED", SubDomain.NONE), ("FAILED", SubDomain.UNATTRIBUTED), ("TIMEOUT", SubDomain.NONE)],
+)
+def test_a_row_remap_is_read_and_blames_no_gpu_however_the_job_ended(state: str, expected: SubDomain) -> None:
     line = "NVRM: Xid (PCI:0000:9a:00): 63, Row Remapper: New row marked for remapping, reset gpu to activate."
-    verdict = explain(syslog(kernel(1, line)), state="COMPLETED", exit_code="0:0")
-    assert domain(verdict) is SubDomain.NONE
+    verdict = explain(syslog(kernel(1, line)), state=state, exit_code="0:0" if state == "COMPLETED" else "1:0")
+    assert "XID-63-INFOROM_DRAM_RETIREMENT_EVENT" in [row.symptom for row in verdict.symptoms]
+    assert domain(verdict) is expected
     assert verdict.bad_nodes == []
+
+
+def test_the_same_line_as_another_xid_would_blame_the_gpu() -> None:
+    line = "NVRM: Xid (PCI:0000:9a:00): 64, Row Remapper: Error writing to InfoROM, some rows may be remapped twice."
+    verdict = explain(syslog(kernel(1, line)), state="FAILED", exit_code="1:0")
+    assert domain(verdict) is SubDomain.HARDWARE
+    assert len(verdict.bad_nodes) == 1
 
 
 @pytest.mark.parametrize("code", [43, 45])
@@ -195,12 +208,29 @@ def test_a_watchdog_wave_across_midnight_is_one_incident() -> None:
     assert verdict.root_cause.rank == 0
 
 
-def test_a_drain_reason_of_several_segments_is_read_segment_by_segment() -> None:
-    line = (
-        "NodeName=node-0001 State=DRAIN Reason=hc: GPU ECC errors on GPU 3; Not responding [slurm@2026-06-01T03:10:00]"
-    )
-    matched = list(LineMatcher(bundled_engine(), Source.SCHEDULER).lines(line.encode()))
-    assert any(event.symptom for one in matched for event in one.events)
+SEGMENTS = {
+    "hc: GPU ECC errors on GPU 3": "Drain reason names a GPU fault",
+    "Not responding": "Node down (scheduler)",
+    "Kill task failed": "Unkillable processes on the node",
+    "Node unexpectedly rebooted": "Node unexpectedly rebooted",
+    "maintenance window": "Maintenance note of the operators",
+}
+
+
+@pytest.mark.parametrize("separator", ["; ", " : "])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "slurmctld: update_node: node node-0001 reason set to: {}",
+        "NodeName=node-0001 State=DRAIN Reason={} [slurm@2026-06-01T03:10:00]",
+    ],
+)
+def test_every_segment_of_a_drain_reason_is_read_in_whatever_order(form: str, separator: str) -> None:
+    matcher = LineMatcher(bundled_engine(), Source.SCHEDULER)
+    for segments in permutations(SEGMENTS):
+        line = form.format(separator.join(segments))
+        found = {event.symptom for one in matcher.lines(line.encode()) for event in one.events}
+        assert set(SEGMENTS.values()) <= found, line
 
 
 def test_a_step_cancelled_after_a_bad_exit_is_no_cancellation() -> None:

@@ -74,6 +74,7 @@ def test_a_secret_in_a_message_that_a_journal_wrote_as_bytes_is_masked() -> None
         "bearer authentication failed",
         "docker://nvcr.io/nvidia/pytorch:24.01-py3",
         "docker://ubuntu@sha256:0a1b2c3d",
+        'MountVolume.SetUp failed for volume "hf-token" : secret "hf-token" not found',
         "s3://bucket/key@2026 http://10.0.0.1:29500/x",
         "KeyError: 'password'",
         "api_key=None token=None",

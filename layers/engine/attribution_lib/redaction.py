@@ -74,6 +74,8 @@ _URL: Final = len(_FORMS) - 2
 _BEARER: Final = 2
 _KEY_LINE = re.compile(rb"(\\.)|[\w+/=]{8,}")
 _NO_SECRETS = frozenset({b"none", b"null", b"true", b"false", MASK.lower()})
+_KINDS = frozenset({b"secret", b"configmap"})
+"""What Kubernetes says before an object's name."""
 _LONG_TOKEN = 20
 
 
@@ -107,6 +109,8 @@ def _masked(form: int, secret: bytes, following: bytes) -> bytes | None:
     """What to put in a secret's place; None when it is none."""
     if secret.startswith(MASK) or secret.lower() in _NO_SECRETS:
         return None
+    if secret in _KINDS and following.startswith((b' "', b' \\"')):
+        return None  # volume "hf-token" : secret "hf-token" not found
     if form == _BEARER and len(secret) < _LONG_TOKEN and not re.search(rb"\d", secret):
         return None  # "bearer authentication"
     if form == _URL and following.startswith(b"@sha256:"):

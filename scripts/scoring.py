@@ -149,7 +149,7 @@ def _at_its_line(folder: Path, answer: Answer) -> bool:
 
 
 def _same_line(there: str, shown: str) -> bool:
-    """A shown line may lack what was redacted or cut at its end; of a long line at least 40 characters are shown."""
+    """A shown line may be cut at its end; at least 40 characters of a long one are shown."""
     enough = len(shown) >= min(len(there), 40) > 0 and len(shown) <= len(there) + 40
     return enough and (shown[:200] in there or there[:200] in shown)
 

@@ -170,18 +170,6 @@ cascade(
 )
 
 cascade(
-    "MissingMountExplainsMissingFiles",
-    author=AUTHOR,
-    docs="A file system that the node did not mount, or lost, is why programs do not find their files on it.",
-    causes=["File system mount failed", "GPFS daemon down or expelled", "Health check misses a file system"],
-    consequences=["Program or script not found", "File or path not found", "Job script command failed"],
-    scope=CascadeScope.JOB,
-    order=Order.ANY,
-    within=7200,
-    priority=RefinerPriority.FINAL + 462,
-)
-
-cascade(
     "EvictionExplainsLostConnection",
     author=AUTHOR,
     docs="The lost connection to a Lustre target is how its eviction began.",
@@ -206,12 +194,12 @@ cascade(
 cascade(
     "MountExplainsMissingFiles",
     author=AUTHOR,
-    docs="A file system that could not be mounted makes work directories, programs and files missing on that node.",
-    causes=["File system mount failed"],
-    consequences=["Work directory missing on a node", *MISSING_FILES],
+    docs="A file system that a node did not mount, or lost, is why work directories, programs and files are not found.",
+    causes=["File system mount failed", "GPFS daemon down or expelled", "Health check misses a file system"],
+    consequences=["Work directory missing on a node", "Program or script not found", *MISSING_FILES],
     scope=CascadeScope.JOB,
     order=Order.ANY,
-    within=900,
+    within=7200,
     priority=RefinerPriority.FINAL + 465,
 )
 

@@ -81,15 +81,16 @@ def exception_at_teardown(context: FilterContext) -> None:
     stream = context.event_stream
     ignored = by_line(stream.events(symptom="Exception ignored at teardown", type=EventType.INTERESTING_NODE))
     for event in stream.bad(rules=rules_called(stream, _EXCEPTIONS)) if ignored else ():
-        lines = lines_of(event)
-        if all(line in ignored or _above(line) in ignored for line in lines):
-            found = ignored.get(lines[0]) or ignored[_above(lines[0])]
-            stream.discard(event, by="ExceptionAtTeardown", explained_by=found)
+        found = [ignored.get(line) or _above(line, event, ignored) for line in lines_of(event)]
+        if found[0] is not None and None not in found:
+            stream.discard(event, by="ExceptionAtTeardown", explained_by=found[0])
 
 
-def _above(line: Line) -> Line:
-    """The line above: some launchers print every line twice."""
-    return line[0], line[1], line[2] - 1
+def _above(line: Line, event: Event, ignored: Mapping[Line, Event]) -> Event | None:
+    """What the line above says, if it is of the same exception: some launchers print every line twice."""
+    found = ignored.get((line[0], line[1], line[2] - 1))
+    name = str(event.payload.get("exception") or "")
+    return found if found is not None and name and name in found.datum else None
 
 
 @filter_def("SpecificReadingOfTheSameLine", AUTHOR, priority=FilterPriority.EARLY + 300)

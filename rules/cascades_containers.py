@@ -224,3 +224,24 @@ cascade(
     order=Order.ANY,
     priority=RefinerPriority.FINAL + 467,
 )
+
+cascade(
+    "LostLinkAtFileSystems",
+    author=AUTHOR,
+    docs="A node that lost its link loses the servers of its file systems: servers and network are well.",
+    causes=["Ethernet link down", "InfiniBand link down", "NIC firmware dead", "NIC gone from the bus"],
+    consequences=[
+        "GPFS daemon down or expelled",
+        "Lustre client evicted",
+        "Lustre connection lost",
+        "Lustre network errors",
+        "NFS server not responding",
+        "NFS state lost",
+        "Parallel file system client lost its server",
+    ],
+    scope=CascadeScope.NODE,
+    order=Order.BEFORE,
+    slack=5,
+    within=600,
+    priority=RefinerPriority.FINAL + 468,  # after these have explained what programs met
+)

@@ -161,7 +161,7 @@ cascade(
 cascade(
     "LostGpuAtItsPeers",
     author=AUTHOR,
-    docs="A GPU that left the bus takes its NVLinks along: its peers' and the switch's link errors just after are the echo.",
+    docs="A GPU that left the bus takes its NVLinks along: link errors of peers and switch just after are the echo.",
     causes=[xid(79), "GPU is lost"],
     consequences=[xid(74), sxid(20034, 20035), "NVLinks down"],
     scope="node",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from attribution_lib.errors import RuleLoadError
 from attribution_lib.rules.loader import load_engine
 from attribution_lib.rules.testing import SampleRunner, collect_samples
 from rules_kit import BASE, write
@@ -95,3 +96,55 @@ def test_plain_lines_are_one_text_stream_in_order(tmp_path: Path) -> None:
         'job = { nodes = ["node-0001"], state = "FAILED" }\n',
     )
     assert result.problems == ()
+
+
+METRIC_RULE = """
+[[metric_extractor]]
+name = "Codes"
+metric = "gpu_code"
+reduce = "changes"
+op = ">"
+value = 0
+emit = { type = "bad_node", symptom = "Broken" }
+"""
+SERIES = """
+[[sequence]]
+origin = "made up"
+job = { nodes = ["node-0001", "node-0002"], state = "FAILED" }
+metrics = [ { metric = "gpu_code", labels = { Hostname = "node-0002" }, values = [[0, 0], [60, 79]] } ]
+expect = { symptom = "Broken", node = "node-0002" }
+"""
+
+
+def run_series(folder: Path, sequence: str) -> SampleResult:
+    path = write(folder, a_toml=RULES + METRIC_RULE, a_test_toml=sequence)
+    engine = load_engine([path])
+    (result,) = SampleRunner(engine).run(collect_samples([path], engine))
+    return result
+
+
+def test_metrics_lead_to_a_verdict_with_or_without_lines(tmp_path: Path) -> None:
+    assert run_series(tmp_path / "alone", SERIES).problems == ()
+    beside = SERIES.replace("expect", 'lines = [{ at = 1, line = "ValueError: x" }]\nexpect', 1)
+    assert run_series(tmp_path / "beside", beside).problems == ()
+    stands = run_series(tmp_path / "stands", SERIES.replace("[0, 0]", "[0, 79]"))
+    assert stands.problems == (
+        "symptom is 'Scheduler state FAILED', expected 'Broken'",
+        "node is None, expected 'node-0002'",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[[0, 0], [60, 79]]", "[]"),
+        ("[60, 79]", '[60, "x"]'),
+        ("labels", "label"),
+        ('"gpu_code"', "7"),
+        ("[60, 79]", "60"),
+    ],
+)
+def test_a_series_that_is_none_is_refused_with_what_was_expected(tmp_path: Path, old: str, new: str) -> None:
+    path = write(tmp_path, a_toml=RULES + METRIC_RULE, a_test_toml=SERIES.replace(old, new))
+    with pytest.raises(RuleLoadError, match=r"metrics.*element 1 is"):
+        collect_samples([path], load_engine([path]))

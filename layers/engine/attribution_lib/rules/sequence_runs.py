@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from attribution_lib.attributor import Attributor
 from attribution_lib.errors import AttributionError
 from attribution_lib.job.builder import JobInfoBuilder
-from attribution_lib.observation import LogEntries, Observation, ObservationFormat
+from attribution_lib.observation import LogEntries, MetricSeries, Observation, ObservationFormat, Source
 from attribution_lib.taxonomy import sub_domain_of, terminal_state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from attribution_lib.rules.engine import RuleEngine
-    from attribution_lib.rules.sequences import SequenceLine, SequenceSample
+    from attribution_lib.rules.sequences import SequenceLine, SequenceSample, SequenceSeries
     from attribution_lib.verdict import Verdict
 
 __all__ = ["run_sequence", "sequence_verdict"]
@@ -39,7 +39,9 @@ def sequence_verdict(sample: SequenceSample, engine: RuleEngine) -> Verdict:
         {"job_id": "sequence", **sample.job}, naive_in_timezone=True, nodes_suffice=True
     ).build()
     with Attributor(job, engine) as attributor:
-        attributor.ingest_batch(_observations(sample.lines, job.start if job.start is not None else _EPOCH))
+        start = job.start if job.start is not None else _EPOCH
+        attributor.ingest_batch(_observations(sample.lines, start))
+        attributor.ingest_batch(_series(sample.metrics, start))
         return attributor.attribute()
 
 
@@ -60,6 +62,15 @@ def _observations(lines: Sequence[SequenceLine], start: int) -> Iterator[Observa
                 ranks=[line.rank for line in found],
             )
             yield Observation(source, ObservationFormat.JSON, stream=stream, entries=entries)
+
+
+def _series(metrics: Sequence[SequenceSeries], start: int) -> Iterator[Observation]:
+    series = [
+        MetricSeries(one.labels, [(start + round(at * _MICROSECONDS), float(value)) for at, value in one.samples])
+        for one in metrics
+    ]
+    if series:
+        yield Observation(Source.NODE_METRICS, ObservationFormat.PROMETHEUS_MATRIX, stream="metrics", series=series)
 
 
 def _stamp(at: float | None, start: int) -> str | None:

@@ -8,6 +8,9 @@ lines = [
   { at = 0, source = "applog", node = "node-0001", rank = 0, line = "RuntimeError: …" },
   { at = 3, source = "syslog", node = "node-0001", line = "NVRM: Xid …" },
 ]                                # at: seconds; left out: the line has no time but what it prints
+metrics = [                      # beside lines or instead of them; values: seconds and what was measured then
+  { metric = "DCGM_FI_DEV_XID_ERRORS", labels = { Hostname = "node-0001", gpu = "2" }, values = [[0, 0], [60, 79]] },
+]
 expect = { outcome = "application_error", symptom = "…", bad_nodes = [], discarded = ["XID-…"] }
 """
 
@@ -21,11 +24,13 @@ from attribution_lib.rules.tables import TableReader
 from attribution_lib.rules.toml_lines import TableLines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from attribution_lib.rules.model import Location
 
-__all__ = ["EXPECTATIONS", "SequenceLine", "SequenceSample", "read_sequence"]
+__all__ = ["EXPECTATIONS", "SequenceLine", "SequenceSample", "SequenceSeries", "read_sequence"]
+
+_SERIES = '{ metric = "…", labels = { … }, values = [[0, 0], [60, 79]] }'
 
 EXPECTATIONS = {
     "outcome": str,
@@ -62,8 +67,16 @@ class SequenceLine:
 
 
 @dataclass(frozen=True, slots=True)
+class SequenceSeries:
+    """One series of a sequence: its labels, the metric's name among them, and (seconds after the start, value)."""
+
+    labels: Mapping[str, str]
+    samples: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SequenceSample:
-    """Some lines of one job and what its verdict must say."""
+    """Some lines and metrics of one job and what its verdict must say."""
 
     location: Location
     name: str
@@ -71,6 +84,7 @@ class SequenceSample:
     job: Mapping[str, Any]
     lines: tuple[SequenceLine, ...]
     expect: Mapping[str, Any]
+    metrics: tuple[SequenceSeries, ...] = ()
 
 
 def read_sequence(reader: TableReader) -> SequenceSample:
@@ -83,6 +97,7 @@ def read_sequence(reader: TableReader) -> SequenceSample:
         job=reader.table("job"),
         lines=tuple(_read_lines(reader, raw_lines)),
         expect=_read_expect(reader),
+        metrics=tuple(_read_metrics(reader, reader.raw("metrics"))),
     )
     source = reader.text("source", default="")
     reader.finish()
@@ -92,6 +107,8 @@ def read_sequence(reader: TableReader) -> SequenceSample:
 
 
 def _read_lines(reader: TableReader, raw: Any) -> list[SequenceLine]:
+    if raw is None and reader.has("metrics"):
+        return []
     if not isinstance(raw, list) or not raw:
         reader.fault("lines", "is missing or empty", 'an array of { at = 0, source = "…", line = "…" }')
         return []
@@ -128,6 +145,35 @@ def _read_line(reader: TableReader) -> SequenceLine:
     reader.raw("rank")
     reader.finish()
     return line
+
+
+def _read_metrics(reader: TableReader, raw: Any) -> Iterator[SequenceSeries]:
+    """The series; what is not one is a fault of the sequence."""
+    items = raw if isinstance(raw, list) else []
+    if raw is not None and not items:
+        reader.fault("metrics", "is empty or no array", _SERIES)
+    for index, item in enumerate(items):
+        series = _read_series(item) if isinstance(item, dict) else None
+        if series is None:
+            reader.fault("metrics", f"element {index + 1} is {item!r}", _SERIES, index)
+        else:
+            yield series
+
+
+def _read_series(item: dict[str, Any]) -> SequenceSeries | None:
+    name, labels, values = item.get("metric"), item.get("labels", {}), item.get("values")
+    whole = isinstance(name, str) and isinstance(labels, dict) and isinstance(values, list) and _are_pairs(values)
+    if not whole or item.keys() - {"metric", "labels", "values"}:
+        return None
+    texts = {str(key): str(value) for key, value in labels.items()}
+    return SequenceSeries({"__name__": str(name), **texts}, tuple((at, value) for at, value in values or ()))
+
+
+def _are_pairs(values: list[Any]) -> bool:
+    return bool(values) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, int | float) for part in pair)  # noqa: PLR2004 -- a pair
+        for pair in values
+    )
 
 
 def _read_expect(reader: TableReader) -> dict[str, Any]:

@@ -62,6 +62,12 @@ def test_of_a_log_that_was_read_for_other_nodes_the_peers_is_asked_for(engine: R
     assert _asked(engine, heard, waiting) == [("n2", "this node's kernel would tell too")]
 
 
+def test_a_quiet_log_whose_stream_names_the_node_is_not_asked_for_again(engine: RuleEngine) -> None:
+    heard, waiting = syslog("TASK EXITED", node="n1"), applog("PEER GONE", node="n2")
+    assert _asked(engine, heard, waiting, syslog("quiet", stream="logs/n2.dmesg")) == []
+    assert _asked(engine, heard, waiting, syslog("quiet", stream="logs/n22.dmesg")) != []
+
+
 def test_a_log_that_names_no_node_is_not_asked_for_again(engine: RuleEngine) -> None:
     assert _asked(engine, syslog("quiet"), applog("PEER GONE", node="n2")) == []
 

@@ -140,6 +140,7 @@ class Attributor:
             choice=choice,
             collections=collect(stream, job, engine, crashes),
             totals=self._totals(prepared.outside_window + series_outside(summaries, job)),
+            streams=self._streams(),
             based_on=self._based_on(),
             crashes=crashes,
             staged_hits=prepared.staged_hits,
@@ -208,6 +209,13 @@ class Attributor:
             truncated_lines=sum(row.truncated_lines for row in rows),
             redacted=sum(row.redacted for row in rows),
         )
+
+    def _streams(self) -> dict[str, set[str]]:
+        """{source: the streams that were read of it}."""
+        found: dict[str, set[str]] = {}
+        for row in self._events.observations():
+            found.setdefault(row.source, set()).add(row.stream)
+        return found
 
     def _based_on(self) -> BasedOn:
         rows = self._events.observations()

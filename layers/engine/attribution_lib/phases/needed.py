@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from attribution_lib.events.event import EventType
@@ -12,7 +13,7 @@ from attribution_lib.taxonomy import Confidence, SubDomain, sub_domain_of
 from attribution_lib.verdict import NeededEvidence
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from attribution_lib.events.event import Event
     from attribution_lib.events.stream import EventStream
@@ -30,12 +31,17 @@ _MICROSECONDS = 1_000_000
 
 
 def needed_evidence(
-    declared: Sequence[NeededDef], stream: EventStream, job: JobInfo, choice: OutcomeChoice, read: Collection[str]
+    declared: Sequence[NeededDef],
+    stream: EventStream,
+    job: JobInfo,
+    choice: OutcomeChoice,
+    read: Mapping[str, Collection[str]],
 ) -> list[NeededEvidence]:
     """For an undecided verdict, one of low confidence and what a rule asks for: what was not ``read``.
 
-    Rows name the nodes that matter and the time around the root symptom where these are known, else the whole run. Of
-    a source that was read, those of the nodes in sight are asked for of which it told nothing.
+    ``read`` is {source: the streams of it}. Rows name the nodes that matter and the time around the root symptom where
+    these are known, else the whole run. Of a source that was read, those of the nodes in sight are asked for of which it
+    told nothing.
     """
     undecided = sub_domain_of(choice.outcome) in _UNDECIDED or choice.confidence is Confidence.LOW
     root = choice.root
@@ -46,8 +52,9 @@ def needed_evidence(
         if needed.source.value not in read:
             rows += [_row(needed, node, needed.why, job, root) for node in _nodes(needed, stream, job, choice)]
         elif needed.rest:
-            missing = _unheard(needed.source, stream, job, choice)
-            rows += [_row(needed, node, needed.rest, job, root) for node in missing]
+            unheard = _unheard(needed.source, stream, job, choice)
+            missing = [node for node in unheard if not _names(read[needed.source.value], node)]
+            rows += [_row(needed, node, needed.rest, job, root) for node in missing[:_NODES_ASKED]]
     return rows
 
 
@@ -82,7 +89,13 @@ def _unheard(source: Source, stream: EventStream, job: JobInfo, choice: OutcomeC
     root = choice.root
     in_sight = {*choice.suspects, *_peers(stream, choice)}
     in_sight.update(node for node in (job.failed_node, root.node if root is not None else None) if node)
-    return [node for node in _within(job, in_sight) if node not in heard][:_NODES_ASKED]
+    return [node for node in _within(job, in_sight) if node not in heard]
+
+
+def _names(streams: Collection[str], node: str) -> bool:
+    """Whether some stream is that node's by its name: of a quiet one no event tells."""
+    name = re.compile(rf"(?<![\w-]){re.escape(node)}(?![\w-])")
+    return any(map(name.search, streams))
 
 
 def _peers(stream: EventStream, choice: OutcomeChoice) -> set[str]:

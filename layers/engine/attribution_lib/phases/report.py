@@ -26,7 +26,7 @@ from attribution_lib.verdict import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from attribution_lib.events.event import Event
     from attribution_lib.events.stream import EventStream
@@ -50,6 +50,7 @@ def build_verdict(  # noqa: PLR0913 -- a verdict is made of exactly these parts,
     choice: OutcomeChoice,
     collections: Mapping[str, Any],
     totals: EvidenceTotals,
+    streams: Mapping[str, Collection[str]],
     based_on: BasedOn,
     crashes: CrashLog,
     staged_hits: Mapping[str, int],
@@ -67,7 +68,7 @@ def build_verdict(  # noqa: PLR0913 -- a verdict is made of exactly these parts,
         failed=_failed(job, choice),
         root_cause=_root_cause(root, job, engine, choice),
         alternatives=_alternatives(choice, engine),
-        needed_evidence=needed_evidence(engine.needed, stream, job, choice, totals.by_source),
+        needed_evidence=needed_evidence(engine.needed, stream, job, choice, streams),
         bad_nodes=list(blamed.rows),
         bad_nodes_total=len(blamed.names),
         interesting_nodes=interesting_nodes(stream, frozenset(blamed.names), BAD_NODE_LIMIT),

@@ -40,8 +40,8 @@ def needed_evidence(
     """For an undecided verdict, one of low confidence and what a rule asks for: what was not ``read``.
 
     ``read`` is {source: the streams of it}. Rows name the nodes that matter and the time around the root symptom where
-    these are known, else the whole run. Of a source that was read, those of the nodes in sight are asked for of which it
-    told nothing.
+    these are known, else the whole run. Of a source that was read, those of the nodes in sight are asked for of which
+    it told nothing.
     """
     undecided = sub_domain_of(choice.outcome) in _UNDECIDED or choice.confidence is Confidence.LOW
     root = choice.root

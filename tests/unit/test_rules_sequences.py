@@ -98,6 +98,35 @@ def test_plain_lines_are_one_text_stream_in_order(tmp_path: Path) -> None:
     assert result.problems == ()
 
 
+COLLECTOR = """
+from attribution_lib.rule_api import collector_def
+@collector_def("broken", "tests")
+def broken(context):
+    "Nodes with a broken part, and how many."
+    nodes = sorted(event.node for event in context.event_stream.bad(["Broken"]))
+    return {"nodes": [{"name": node, "rack": None} for node in nodes], "count": len(nodes)}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "holds"),
+    [
+        ('{ broken = { count = 1, nodes = [{ name = "node-0002" }] } }', True),
+        ("{ broken = { count = 2 } }", False),
+        ("{ broken = { nodes = [] } }", False),
+        ('{ broken = { nodes = [{ name = "node-0001" }] } }', False),
+        ("{ others = { count = 1 } }", False),
+    ],
+)
+def test_of_a_collection_only_what_is_named_is_compared(tmp_path: Path, wanted: str, *, holds: bool) -> None:
+    sequence = f"{SEQUENCE}expect.collections = {wanted}\n"
+    path = write(tmp_path, a_toml=RULES, c_py=CASCADE, d_py=COLLECTOR, a_test_toml=sequence)
+    engine = load_engine([path])
+    (result,) = SampleRunner(engine).run(collect_samples([path], engine))
+    assert result.passed is holds
+    assert holds or result.problems[0].startswith("collections is ")
+
+
 METRIC_RULE = """
 [[metric_extractor]]
 name = "Codes"

@@ -88,12 +88,24 @@ def _differences(expect: Mapping[str, Any], verdict: Verdict, engine: RuleEngine
             holds = _named(wanted, engine) == value
         elif key in ("remaining", "demoted", "discarded", "alternatives", "changed_by"):
             holds = {_named(name, engine) for name in wanted} <= set(value)
+        elif key == "collections":
+            holds = _holds(wanted, value)
         elif isinstance(wanted, list):
             holds = sorted(wanted) == sorted(value)
         else:
             holds = wanted == value
         if not holds:
             yield f"{key} is {value!r}, expected {wanted!r}"
+
+
+def _holds(wanted: Any, value: Any) -> bool:
+    """Whether what is wanted stands in the value: tables may hold more, arrays are as long."""
+    if isinstance(wanted, dict):
+        return isinstance(value, dict) and all(_holds(part, value.get(key)) for key, part in wanted.items())
+    if isinstance(wanted, list):
+        whole = isinstance(value, list) and len(value) == len(wanted)
+        return whole and all(_holds(part, found) for part, found in zip(wanted, value, strict=True))
+    return bool(wanted == value)
 
 
 def _named(name: str, engine: RuleEngine) -> str:
@@ -121,5 +133,6 @@ def _facts(verdict: Verdict) -> dict[str, Any]:
         "demoted": states["demoted"],
         "discarded": states["discarded"],
         "alternatives": [alternative.symptom for alternative in verdict.alternatives],
+        "collections": dict(verdict.collections),
         "changed_by": sorted({row.changed_by for row in verdict.symptoms if row.changed_by is not None}),
     }

@@ -49,9 +49,11 @@ EXPECTATIONS = {
     "discarded": list,
     "alternatives": list,
     "changed_by": list,
+    "collections": dict,
 }
 """What ``expect`` may name. ``symptom``, ``rule``, ``node`` and ``rank`` are the root's; ``line`` is part of it;
-``changed_by`` are rules that discarded or demoted something."""
+``changed_by`` are rules that discarded or demoted something. ``collections`` are those of
+the collectors, of each only what is to be compared."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,32 @@ def test_of_a_collection_only_what_is_named_is_compared(tmp_path: Path, wanted: 
     assert holds or result.problems[0].startswith("collections is ")
 
 
+NEEDED = """
+[[needed_evidence]]
+name = "KernelLog"
+source = "syslog"
+before = 1800
+after = 300
+why = "kernel lines would show it"
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "holds"), [('["syslog job: kernel lines"]', True), ('["metrics"]', False), ("[]", False)]
+)
+def test_what_evidence_a_verdict_asks_for_is_compared_in_parts(tmp_path: Path, wanted: str, *, holds: bool) -> None:
+    sequence = f"""[[sequence]]
+origin = "x"
+job = {{ nodes = ["node-0001"], state = "FAILED" }}
+lines = ["a line that no rule reads"]
+expect.needed_evidence = {wanted}
+"""
+    path = write(tmp_path, a_toml=RULES + NEEDED, a_test_toml=sequence)
+    engine = load_engine([path])
+    (result,) = SampleRunner(engine).run(collect_samples([path], engine))
+    assert result.passed is holds
+
+
 METRIC_RULE = """
 [[metric_extractor]]
 name = "Codes"

@@ -90,6 +90,8 @@ def _differences(expect: Mapping[str, Any], verdict: Verdict, engine: RuleEngine
             holds = {_named(name, engine) for name in wanted} <= set(value)
         elif key == "collections":
             holds = _holds(wanted, value)
+        elif key == "needed_evidence":
+            holds = all(any(part in text for text in value) for part in wanted) and bool(wanted) == bool(value)
         elif isinstance(wanted, list):
             holds = sorted(wanted) == sorted(value)
         else:
@@ -134,5 +136,6 @@ def _facts(verdict: Verdict) -> dict[str, Any]:
         "discarded": states["discarded"],
         "alternatives": [alternative.symptom for alternative in verdict.alternatives],
         "collections": dict(verdict.collections),
+        "needed_evidence": [f"{row.source} {row.node or 'job'}: {row.why}" for row in verdict.needed_evidence],
         "changed_by": sorted({row.changed_by for row in verdict.symptoms if row.changed_by is not None}),
     }

@@ -50,10 +50,12 @@ EXPECTATIONS = {
     "alternatives": list,
     "changed_by": list,
     "collections": dict,
+    "needed_evidence": list,
 }
 """What ``expect`` may name. ``symptom``, ``rule``, ``node`` and ``rank`` are the root's; ``line`` is part of it;
 ``changed_by`` are rules that discarded or demoted something. ``collections`` are those of
-the collectors, of each only what is to be compared."""
+the collectors, of each only what is to be compared;
+``needed_evidence`` are parts of `source node: why`, none when empty."""
 
 
 @dataclass(frozen=True, slots=True)

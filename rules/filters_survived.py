@@ -26,7 +26,7 @@ _File = tuple[str, str]
 """A source and a stream."""
 _WORK = frozenset({"progress", "served"})
 _SURVIVED = 300 * 1_000_000
-_SURVIVED_ELSEWHERE = 900 * 1_000_000
+_QUARTER = 900 * 1_000_000
 """µs. Ranks that write to other files may go on for as long as a collective waits for the one that failed."""
 _SURVIVED_LINES = 100
 _SILENT = 1800 * 1_000_000
@@ -50,8 +50,7 @@ def training_went_on(context: FilterContext) -> None:
     if not failures:
         return
     latest, times = _latest_by_file(work), _times_by_file([*work, *stream.bad()])
-    ends = _Ends(context)
-    final = max((event.last.timestamp for event in work if event.last.timestamp is not None), default=None)
+    ends, final = _Ends(context), _final(work)
     for event in failures:
         file = event.source, event.last.stream
         last = latest.get(file)
@@ -59,10 +58,48 @@ def training_went_on(context: FilterContext) -> None:
         if last is not None:
             survived = _went_on(event.last, at, last)
         else:
-            survived = at is not None and final is not None and final - at > _SURVIVED_ELSEWHERE
+            survived = at is not None and final is not None and final - at > _QUARTER
         ended = ends.after(file, last, final) if survived else None
         if ended is not None:
             stream.demote(event, by="TrainingWentOn", explained_by=ended)
+
+
+@filter_def("WorkBeforeTheStop", AUTHOR, priority=FilterPriority.STANDARD + 110)
+def work_before_the_stop(context: FilterContext) -> None:
+    """What a job worked on after, for a quarter of an hour, is not why somebody stopped it in the end.
+
+    So it is with any fault, of a part, a service or another process on the node: it stays to be looked at.
+    """
+    stream = context.event_stream
+    stops = stream.events(type=EventType.JOB_STOP) if context.job.state_class in _STOPPED else []
+    final = _final([event for event in stream.events(type=EventType.JOB_INFO) if _is_work(event)]) if stops else None
+    for events in stream.lists(type=EventType.BAD_NODE) if final is not None else ():
+        times = ((event, event.last.timestamp) for event in events)
+        survived = [event for event, at in times if at is not None and final is not None and final - at > _QUARTER]
+        stream.demote_all(survived, by="WorkBeforeTheStop", explained_by=_last_of(stops))
+
+
+@filter_def("StopOfAnEarlierAttempt", AUTHOR, priority=FilterPriority.EARLY + 190)
+def stop_of_an_earlier_attempt(context: FilterContext) -> None:
+    """A stop ended an earlier attempt where steps go on for minutes below it, and another stop comes later."""
+    stream = context.event_stream
+    stops = [stop for stop in stream.events(type=EventType.JOB_STOP) if stop.line_num is not None]
+    if len(stops) > 1:
+        latest = _latest_by_file([event for event in stream.events(type=EventType.JOB_INFO) if _is_work(event)])
+        end = _last_of(stops)
+        for stop in stops:
+            last = latest.get((stop.source, stop.last.stream)) if stop is not end else None
+            if last is not None and _went_on(stop.last, stop.last.timestamp, last):
+                stream.discard(stop, by="StopOfAnEarlierAttempt", explained_by=end)
+
+
+def _last_of(stops: list[Event]) -> Event:
+    return max(stops, key=lambda stop: stop.last.timestamp or 0)
+
+
+def _final(work: list[Event]) -> int | None:
+    """When the job is known to have worked for the last time."""
+    return max((event.last.timestamp for event in work if event.last.timestamp is not None), default=None)
 
 
 def _is_work(event: Event) -> bool:

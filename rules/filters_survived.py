@@ -71,12 +71,19 @@ def work_before_the_stop(context: FilterContext) -> None:
     So it is with any fault, of a part, a service or another process on the node: it stays to be looked at.
     """
     stream = context.event_stream
-    stops = stream.events(type=EventType.JOB_STOP) if context.job.state_class in _STOPPED else []
+    stops = stream.events(type=EventType.JOB_STOP)
     final = _final([event for event in stream.events(type=EventType.JOB_INFO) if _is_work(event)]) if stops else None
-    for events in stream.lists(type=EventType.BAD_NODE) if final is not None else ():
+    if final is None or not (context.job.state_class in _STOPPED or _came_after(final, stops)):
+        return
+    for events in stream.lists(type=EventType.BAD_NODE):
         times = ((event, event.last.timestamp) for event in events)
-        survived = [event for event, at in times if at is not None and final is not None and final - at > _QUARTER]
+        survived = [event for event, at in times if at is not None and final - at > _QUARTER]
         stream.demote_all(survived, by="WorkBeforeTheStop", explained_by=_last_of(stops))
+
+
+def _came_after(final: int, stops: list[Event]) -> bool:
+    """Whether a line says that the job was stopped after its last work: pods that are preempted end as failed."""
+    return any(stop.line_num is not None and (stop.last.timestamp or 0) >= final for stop in stops)
 
 
 @filter_def("StopOfAnEarlierAttempt", AUTHOR, priority=FilterPriority.EARLY + 190)

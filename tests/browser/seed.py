@@ -34,7 +34,7 @@ def main(path: Path) -> None:
     for number, case in enumerate(cases):
         verdict = attribute_evidence(read_case_folder(case), engine)
         at = rfc3339(_LATEST - number * 5_400)
-        job = {**verdict.job, "job_id": f"job-{number:03d}"}
+        job = {**verdict.job, "cluster": "c1", "job_id": f"job-{number:03d}"}
         database.append(verdict.model_copy(update={"run_id": "run-1", "attributed_at": at, "job": job}))
     database.append_all(hostile_verdict(engine, kind) for kind in range(len(HOSTILE)))
     database.append_all(make(engine) for make in (partial_verdict, pairs_verdict, huge_verdict))

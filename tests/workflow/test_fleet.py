@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from attribution_blueprint.connectors.attribution.base import Handle
     from attribution_blueprint.connectors.attribution.inprocess import InProcessAttribution
+    from attribution_lib.job.model import JobInfo
 
 
 def fleet(file: Path, service: InProcessAttribution, run_id: str = "r1", **how: Any) -> Fleet:
@@ -106,6 +107,29 @@ class StopAfter:
         self.rows.append(row)
         if len(self.rows) >= self.count:
             self.stop.set()
+
+
+@dataclass
+class StoppedAtWork:
+    """An attribution whose run is ended while its first session is open."""
+
+    inner: InProcessAttribution
+    stop: threading.Event
+
+    def open(self, job: JobInfo) -> Handle:
+        self.stop.set()
+        return self.inner.open(job)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def test_what_an_interruption_met_in_the_middle_did_not_fail(local: InProcessAttribution, folder: Path) -> None:
+    file, stop = configuration_file(folder, write_jobs(folder, 4)), threading.Event()
+    found = replace(fleet(file, local, stop=stop), service=StoppedAtWork(local, stop)).run()
+    assert (found.run.state, found.totals.failed, found.totals.pending) == (RunState.INTERRUPTED, 0, 4)
+    assert open_sessions(local) == []
+    assert fleet(file, local).run().totals.attributed == 4
 
 
 def test_an_interrupted_run_says_so_and_goes_on_where_it_stopped(local: InProcessAttribution, folder: Path) -> None:

@@ -165,12 +165,14 @@ class Fleet:
                 raise
         return conflicted
 
-    def _one(self, parts: Parts, context: ExecutionContext) -> RowStatus:
-        """Do one context, unless it is done, and keep its row."""
+    def _one(self, parts: Parts, context: ExecutionContext) -> RowStatus | None:
+        """Do one context, unless it is done, and keep its row; none of what the run's end met in the middle."""
         row = self._done(context)
         if row is None:
             started = self.rows.clock()
             result = attribute_context(parts, context)
+            if result.status is ContextStatus.INTERRUPTED:
+                return None
             row = self._row(result).model_copy(update={"started_at": rfc3339(started)})
             self._keep(row)
         with self._lock:

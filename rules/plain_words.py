@@ -170,7 +170,7 @@ _PLACE = re.compile(r"\S*/\S*|\b\w+(?:::\w+)+:?|\b[\w.-]+\.(?:py|cc|cpp|cu|h|rs|
 _LEVEL = re.compile(r"\b(?i:error|critical|fatal)\b\]?")
 _KILLED = re.compile(r"^\d*:(?:9|15)$|^(?:137|143)(?::0)?$|^-(?:9|15)\b")
 """Exit codes of a process that was ended from outside: its own words hardly say why, unless they speak of memory."""
-_WORDS = 200
+_WORDS = 400
 
 
 class Statement:
@@ -186,11 +186,14 @@ class Statement:
         return False
 
     def finalize(self, *, truncated: bool) -> Iterator[Emission]:  # noqa: ARG002 -- the protocol of accumulators
-        """The kind of failure that the line states."""
-        symptom = next((kind for kind, reader in _READERS.items() if reader.search(self._line)), topic_of(self._line))
-        if symptom is not None:
-            payload = {"kind": PLAIN_WORDS, "about": symptom, "words": self._line[:_WORDS].strip()}
-            yield Emission("info", payload=payload)
+        """What the line says; what it is about is asked only where nothing else is known."""
+        yield Emission("info", payload={"kind": PLAIN_WORDS, "words": self._line[:_WORDS].strip()})
+
+
+def about(event: Event) -> str | None:
+    """The symptom of what a statement is about; None where that is not clear."""
+    words = str(event.payload.get("words") or "")
+    return next((kind for kind, reader in _READERS.items() if reader.search(words)), None) or topic_of(words)
 
 
 def topic_of(line: str) -> str | None:
@@ -206,6 +209,7 @@ def topic_of(line: str) -> str | None:
     AUTHOR,
     trigger_re=f"{_START}(?i:{'|'.join(_KINDS.values())})|(?i:{_STATED})",
     sources=("applog",),
+    last_resort=True,
     key=("words",),
 )
 def plain_words(_job: JobIdentity, _captures: Mapping[str, str], line: str) -> Statement:
@@ -231,12 +235,14 @@ def _stated(context: FilterContext) -> tuple[Event, str] | None:
     infos = context.event_stream.events(type=EventType.JOB_INFO)
     steps = [event for event in infos if event.payload.get("kind") == "progress"]
     facts = [event for event in infos if event.payload.get("kind") == PLAIN_WORDS and _counts(event, steps)]
+    known = {id(event): found for event in facts if (found := about(event)) is not None}
+    facts = [event for event in facts if id(event) in known]
     if _KILLED.search(context.job.exit_code):
-        facts = [event for event in facts if event.payload["about"] in (HOST_MEMORY, GPU_MEMORY)]
-        return (earliest(facts), str(earliest(facts).payload["about"])) if facts else None
+        facts = [event for event in facts if known[id(event)] in (HOST_MEMORY, GPU_MEMORY)]
+        return (earliest(facts), known[id(earliest(facts))]) if facts else None
     if facts:
         said = earliest([event for event in facts if _LEVEL.search(event.datum)] or facts)
-        return said, str(said.payload["about"])
+        return said, known[id(said)]
     errors = [event for event in unread_error_lines(context) if _counts(event, steps)]
     symptom = topic_of(_LEVEL.split(earliest(errors).datum, maxsplit=1)[-1]) if errors else None
     return (earliest(errors), symptom) if symptom is not None else None

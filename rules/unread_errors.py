@@ -92,6 +92,7 @@ def exception_without_stack(_job: JobIdentity, _captures: Mapping[str, str], lin
         r"\"(?:error|fatal|critical|ERROR|FATAL|CRITICAL)\""
     ),
     sources=("applog",),
+    last_resort=True,
 )
 def error_line(_job: JobIdentity, _captures: Mapping[str, str], line: str) -> OneLine:
     """A line that calls itself an error: a fact, for the case that nothing else is known."""

@@ -170,7 +170,8 @@ def accumulator_def(
     """Declare a multi-line extractor; decorates a factory ``f(job: JobIdentity, captures, line) -> Accumulator``.
 
     The accumulator is fed the following lines of the same observation, stream and rank prefix until it opts out, at
-    most 2,000 lines or 64 KiB; then ``finalize(truncated=…)`` yields its emissions.
+    most 2,000 lines or 64 KiB; then ``finalize(truncated=…)`` yields its emissions. Options: status, version, key,
+    symptoms; ``last_resort=True``: only lines of which no other rule reads anything start it.
     """
 
     def decorate(factory: _F) -> _F:

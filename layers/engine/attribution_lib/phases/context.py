@@ -73,7 +73,7 @@ class ContextReader:
         upper, lower = above[-_LINES:], below[:_LINES]
         if all(upper) and all(lower) and (first or len(upper) == _LINES) and (last or len(lower) == _LINES):
             self._reach = end + sum(map(len, lower)) + len(lower)
-            return self._shared(upper), self._shared(lower)
+            return _decoded(upper), _decoded(lower)
         self._reach = -1
         before = self._shared([text for text in above[-_WALKED:] if text][-_LINES:])
         after = self._shared([text for text in below[:_WALKED] if text][:_LINES])
@@ -100,3 +100,10 @@ class ContextReader:
                 text = known[raw] = raw.decode("utf-8", "replace")
             texts.append(text)
         return tuple(texts)
+
+
+def _decoded(lines: list[bytes]) -> tuple[str, ...]:
+    """Whole lines at once, which is half the work, where none is to be cut."""
+    if not lines or max(map(len, lines)) > _BYTES:
+        return tuple([line[:_BYTES].decode("utf-8", "replace") for line in lines])
+    return tuple(b"\n".join(lines).decode("utf-8", "replace").split("\n"))

@@ -69,6 +69,7 @@ class LineExtractor:
         """Scan the whole buffer, confirm line by line, emit."""
         with collector_paused():
             self._run()
+            self._reader.forget()  # before the collector looks at it
 
     def _run(self) -> None:
         data, line = self.buffer.data, self._line

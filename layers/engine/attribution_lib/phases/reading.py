@@ -97,6 +97,11 @@ class LineReader:
     def __post_init__(self) -> None:
         self._lines, self._messages = _Memory(self.memory), _Memory(self.memory)
 
+    def forget(self) -> None:
+        """Drop what is remembered of lines and messages."""
+        self._lines.clear()
+        self._messages.clear()
+
     def read(self, data: bytes, hits: Hits) -> Read:
         """What one line says; the answer may be shared with other lines."""
         if len(data) > _MEMORY_LINE:
@@ -176,6 +181,8 @@ class LineReader:
         found: list[Said] = []
         for pattern, hit_end in hits:
             planned = self.plan.rules[pattern]
+            if planned.last_resort and found and not found[0].planned.last_resort:
+                continue
             captures = planned.confirm.search(data, hit_end)
             if captures is None:
                 continue

@@ -32,6 +32,7 @@ def read_accumulator(raw: RawRule, target: Callable[..., Accumulator], declared:
         sources=read_sources(reader),
         key=reader.texts("key"),
         symptoms=reader.texts("symptoms"),
+        last_resort=reader.flag("last_resort", default=False),
         docs=reader.text("docs", default=(target.__doc__ or "").strip()),
     )
     try:
@@ -76,4 +77,4 @@ class _Checked:
                 msg = f"emits type {emission.type!r}; expected one of {', '.join(EMIT_TYPES)}"
                 raise ValueError(msg)
             symptom = self.registry.get(emission.symptom).name if emission.symptom else ""
-            yield replace(emission, symptom=symptom)
+            yield emission if symptom == emission.symptom else replace(emission, symptom=symptom)

@@ -257,6 +257,8 @@ class AccumulatorRule:
     key: tuple[str, ...] = ()
     symptoms: tuple[str, ...] = ()
     """What it may emit, as far as the author says."""
+    last_resort: bool = False
+    """Started only by lines of which no other rule of any kind reads anything."""
     docs: str = ""
 
     @property

@@ -32,6 +32,7 @@ class PlannedRule:
         self.fold: str = getattr(rule, "fold", "")
         self.emitter: Emitter | None = getattr(rule, "emitter", None)
         """None for accumulators."""
+        self.last_resort: bool = getattr(rule, "last_resort", False)
 
     @cached_property
     def confirm(self) -> Confirm:
@@ -65,9 +66,12 @@ class SourcePlans:
     ) -> None:
         self._rules = [
             *(PlannedRule(rule, rule.match_re, rule.engine) for rule in text_rules),
-            *(PlannedRule(rule, rule.trigger_re, "re2") for rule in accumulators),
+            *(
+                PlannedRule(rule, rule.trigger_re, "re2")
+                for rule in sorted(accumulators, key=lambda rule: rule.last_resort)
+            ),
         ]
-        """Shared by the sources: most rules look at several."""
+        """Shared by the sources: most rules look at several. Those of last resort are asked last."""
         self._digest = digest
         self._cache_dir = cache_dir
         self._plans: dict[Source, ExtractionPlan] = {}

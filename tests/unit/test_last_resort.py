@@ -10,8 +10,6 @@ from attribution_lib.attributor import Attributor
 from engine_kit import applog, engine_of, job
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from attribution_lib.rules.engine import RuleEngine
 
 PYTHON = '''

@@ -12,15 +12,17 @@ from attribution_lib.rule_api import (
     EventType,
     FilterPriority,
     Outcome,
-    Position,
     StateClass,
     SubDomain,
+    event_order,
     filter_def,
     outcomes,
 )
 
 if TYPE_CHECKING:
-    from attribution_lib.rule_api import Event, FilterContext
+    from collections.abc import Mapping
+
+    from attribution_lib.rule_api import Event, FilterContext, Position
 
 _File = tuple[str, str]
 """A source and a stream."""
@@ -49,8 +51,8 @@ def training_went_on(context: FilterContext) -> None:
     failures = stream.bad(_of_programs(context), source="applog") if work else []
     if not failures:
         return
-    latest, times = _latest_by_file(work), _times_by_file([*work, *stream.bad()])
-    ends, final = _Ends(context), _final(work)
+    latest, final, times = _latest_by_file(work), _final(work), _times_by_file(context, work, failures)
+    ends = _Ends(context, latest, final)
     for event in failures:
         file = event.source, event.last.stream
         last = latest.get(file)
@@ -59,7 +61,7 @@ def training_went_on(context: FilterContext) -> None:
             survived = _went_on(event.last, at, last)
         else:
             survived = at is not None and final is not None and final - at > _QUARTER
-        ended = ends.after(file, last, final) if survived else None
+        ended = ends.after(file) if survived else None
         if ended is not None:
             stream.demote(event, by="TrainingWentOn", explained_by=ended)
 
@@ -127,26 +129,40 @@ def _of_programs(context: FilterContext) -> list[str]:
 
 
 class _Ends:
-    """What may have ended the job: faults and stops, each where it stands, and what the scheduler says of a stop."""
+    """What may have ended the job after its last work: faults, then stops, then what the scheduler says of a stop."""
 
-    def __init__(self, context: FilterContext) -> None:
-        stream, registry = context.event_stream, context.registry
-        echoes = registry.resolve([outcomes(Outcome.UNKNOWN)])  # that a task ended is no reason why
+    def __init__(self, context: FilterContext, latest: Mapping[_File, Position], final: int | None) -> None:
+        stream = context.event_stream
+        echoes = context.registry.resolve([outcomes(Outcome.UNKNOWN)])  # that a task ended is no reason why
+        faults = [events for events in stream.lists(type=EventType.BAD_NODE) if events[0].symptom not in echoes]
         stops = stream.events(type=EventType.JOB_STOP)
-        self._lines = [event for event in stream.bad() if event.symptom not in echoes]
-        self._lines += [stop for stop in stops if stop.line_num is not None]
+        self._faults = _FirstAfter(faults, latest, final)
+        self._stops = _FirstAfter([[stop for stop in stops if stop.line_num is not None]], latest, final)
         stopped = context.job.state_class in _STOPPED
         self._said = next((stop for stop in stops if stop.line_num is None), None) if stopped else None
 
-    def after(self, file: _File, last: Position | None, final: int | None) -> Event | None:
-        """The first that stands after the last work in a file, or after the job's where the file has none."""
-        for event in self._lines:
-            first = event.first
-            if last is not None and (event.source, first.stream) == file and _gap_in_lines(last, first) > 0:
-                return event
-            if last is None and final is not None and first.timestamp is not None and first.timestamp > final:
-                return event
-        return self._said
+    def after(self, file: _File) -> Event | None:
+        """What stands below the last work in a file, or came after the job's where the file has none."""
+        return self._faults.of(file) or self._stops.of(file) or self._said
+
+
+class _FirstAfter:
+    """The first of some events below the last work of each file, and after the job's: found on one walk over them."""
+
+    def __init__(self, lists: list[list[Event]], latest: Mapping[_File, Position], final: int | None) -> None:
+        self._latest = latest
+        self._below: dict[_File, Event] = {}
+        self._late: Event | None = None
+        for event in (event for events in lists for event in events):
+            at, file = event.first.timestamp, (event.source, event.first.stream)
+            if file in latest and _gap_in_lines(latest[file], event.first) > 0:
+                self._below[file] = min(self._below.get(file, event), event, key=event_order)
+            if final is not None and at is not None and at > final:
+                self._late = min(self._late or event, event, key=event_order)
+
+    def of(self, file: _File) -> Event | None:
+        """The first below the work of a file, or after the job's where the file has none."""
+        return self._below.get(file) if file in self._latest else self._late
 
 
 def _went_on(error: Position, at: int | None, last: Position) -> bool:
@@ -176,14 +192,19 @@ def _latest_by_file(work: list[Event]) -> dict[_File, Position]:
     return latest
 
 
-def _times_by_file(events: list[Event]) -> dict[_File, list[tuple[int, int]]]:
-    """{file: (line, time) of all that is known to stand there, by line}."""
+def _times_by_file(
+    context: FilterContext, work: list[Event], failures: list[Event]
+) -> dict[_File, list[tuple[int, int]]]:
+    """{file: (line, time) of what is known to stand there, by line}, of files with failures that have no time."""
+    files = {(event.source, event.last.stream) for event in failures if event.last.timestamp is None}
     found: dict[_File, set[tuple[int, int]]] = {}
-    for event in events:
-        samples = (Position(sample.timestamp, sample.stream, sample.line_num) for sample in event.samples)
-        for place in (event.first, event.last, *samples):
-            if place.timestamp is not None and place.line_num is not None:
-                found.setdefault((event.source, place.stream), set()).add((place.line_num, place.timestamp))
+    # Of faults only both ends: the samples of a hundred thousand would be fetched one by one.
+    faults = (event for events in context.event_stream.lists(type=EventType.BAD_NODE) for event in events)
+    ends = ((event, *place) for event in (*work, *faults) for place in (event.first, event.last)) if files else ()
+    samples = ((event, sample.timestamp, sample.stream, sample.line_num) for event in work for sample in event.samples)
+    for event, at, name, line in (*ends, *samples):
+        if at is not None and line is not None and (event.source, name) in files:
+            found.setdefault((event.source, name), set()).add((line, at))
     return {file: sorted(places) for file, places in found.items()}
 
 

@@ -73,7 +73,7 @@ class ContextReader:
         upper, lower = above[-_LINES:], below[:_LINES]
         if all(upper) and all(lower) and (first or len(upper) == _LINES) and (last or len(lower) == _LINES):
             self._reach = end + sum(map(len, lower)) + len(lower)
-            return _decoded(upper), _decoded(lower)
+            return _at_once(upper), _at_once(lower)
         self._reach = -1
         before = self._shared([text for text in above[-_WALKED:] if text][-_LINES:])
         after = self._shared([text for text in below[:_WALKED] if text][:_LINES])
@@ -102,7 +102,7 @@ class ContextReader:
         return tuple(texts)
 
 
-def _decoded(lines: list[bytes]) -> tuple[str, ...]:
+def _at_once(lines: list[bytes]) -> tuple[str, ...]:
     """Whole lines at once, which is half the work, where none is to be cut."""
     if not lines or max(map(len, lines)) > _BYTES:
         return tuple([line[:_BYTES].decode("utf-8", "replace") for line in lines])
